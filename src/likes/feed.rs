@@ -1,0 +1,91 @@
+//! Users and activities, around the likes.
+
+use std::collections::HashMap;
+
+use super::{Error, Likes, Result};
+use crate::domain::{
+    Activity, ActivityId, ActivityOrder, FeedPlace, Identity, LikedActivity, LikedPlace,
+    NewActivity, Page, Slice, Subject, User, UserId,
+};
+use crate::store::Deletion;
+
+impl Likes {
+    /// The user whom a subject names, if there is one yet. Known ones cost no look-up.
+    ///
+    /// # Errors
+    /// `Unavailable` when SQL is away.
+    pub async fn user_of(&self, subject: &Subject) -> Result<Option<UserId>> {
+        Ok(self.store.user_of(subject).await?)
+    }
+
+    /// The user whom an identity names, made if there is none yet.
+    ///
+    /// # Errors
+    /// `Unavailable` when SQL is away.
+    pub async fn ensure_user(&self, identity: &Identity) -> Result<UserId> {
+        Ok(self.store.ensure_user(identity).await?)
+    }
+
+    /// Users by key; those without a row are left out.
+    ///
+    /// # Errors
+    /// `Unavailable` when SQL is away.
+    pub async fn users(&self, ids: &[UserId]) -> Result<HashMap<UserId, User>> {
+        let users = self.store.users(ids).await?;
+        Ok(users.into_iter().map(|user| (user.id, user)).collect())
+    }
+
+    /// Activities by key; those without a row are left out.
+    ///
+    /// # Errors
+    /// `Unavailable` when SQL is away.
+    pub async fn activities(&self, ids: &[ActivityId]) -> Result<HashMap<ActivityId, Activity>> {
+        let rows = self.store.activities(ids).await?;
+        Ok(rows.into_iter().map(|row| (row.id, row)).collect())
+    }
+
+    /// A page of all activities.
+    ///
+    /// # Errors
+    /// `Unavailable` when SQL is away.
+    pub async fn feed(
+        &self,
+        order: ActivityOrder,
+        page: &Page<FeedPlace>,
+    ) -> Result<Slice<Activity>> {
+        Ok(self.store.feed(order, page).await?)
+    }
+
+    /// The same page of what each of the users likes, newest like first. By SQL's rows: the newest
+    /// changes appear once they are persisted, usually within a second.
+    ///
+    /// # Errors
+    /// `Unavailable` when SQL is away.
+    pub async fn liked(
+        &self,
+        users: &[UserId],
+        page: &Page<LikedPlace>,
+    ) -> Result<HashMap<UserId, Slice<LikedActivity>>> {
+        Ok(self.store.liked(users, page).await?)
+    }
+
+    /// Makes an activity.
+    ///
+    /// # Errors
+    /// `Unavailable` when SQL is away.
+    pub async fn create_activity(&self, new: &NewActivity) -> Result<Activity> {
+        Ok(self.store.create_activity(new).await?)
+    }
+
+    /// Deletes an activity and everything about its likes.
+    ///
+    /// # Errors
+    /// `NotFound`, `Forbidden` to anybody but its author, `Unavailable`.
+    pub async fn delete_activity(&self, id: ActivityId, by: UserId) -> Result<()> {
+        match self.store.delete_activity(id, by).await? {
+            Deletion::Deleted => Ok(()),
+            Deletion::NotAuthor => Err(Error::Forbidden),
+            Deletion::NotFound => Err(Error::NotFound),
+        }
+    }
+}

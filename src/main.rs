@@ -1,0 +1,3 @@
+//! The program: parse, run, report.
+
+fn main() {}
