@@ -2,7 +2,9 @@
 
 pub mod likes;
 
+pub mod cache;
 pub mod store;
+pub mod worker;
 
 pub mod domain;
 pub mod telemetry;
