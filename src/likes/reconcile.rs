@@ -1,0 +1,1 @@
+//! Compares SQL's counts, SQL's rows and Redis' sets.
