@@ -9,6 +9,9 @@ use super::keys::member;
 use super::{Cache, Error, Result, decoded, liker, state};
 use crate::domain::{ActivityId, LikeState, Liker, Look, Page, Slice, UserId};
 
+/// What the commands of a pipeline answered, in order.
+pub(super) type Answers = std::vec::IntoIter<Value>;
+
 /// Entries of a list as Redis answers them, members with scores.
 type Scored = Vec<(String, f64)>;
 
@@ -73,21 +76,15 @@ impl Cache {
         let mut found = HashMap::with_capacity(activities.len());
         for &activity in activities {
             let lowest: Scored = next(&mut answers)?;
-            let mut listed: Scored = next(&mut answers)?;
-            if start(page).is_some() {
-                listed.extend(next::<Scored>(&mut answers)?);
-            }
-            let slice = match state(&lowest, 1, false, None)? {
-                Some(_) => Some(slice(page, &listed)?),
-                None => None,
-            };
-            found.insert(activity, slice);
+            let slice = slice(page, &mut answers)?;
+            let whole = state(&lowest, 1, false, None)?.is_some();
+            found.insert(activity, whole.then_some(slice));
         }
         Ok(found)
     }
 
     /// Runs commands as one transaction in one round trip; answers in order.
-    pub(super) async fn atomic(&self, mut pipe: Pipeline) -> Result<std::vec::IntoIter<Value>> {
+    pub(super) async fn atomic(&self, mut pipe: Pipeline) -> Result<Answers> {
         if pipe.is_empty() {
             return Ok(Vec::new().into_iter());
         }
@@ -98,7 +95,7 @@ impl Cache {
 }
 
 /// The next answer of a pipeline.
-pub(super) fn next<T: redis::FromRedisValue>(answers: &mut std::vec::IntoIter<Value>) -> Result<T> {
+pub(super) fn next<T: redis::FromRedisValue>(answers: &mut Answers) -> Result<T> {
     let answer = answers.next();
     decoded(answer.ok_or_else(|| Error::Unexpected("too few answers".to_owned()))?)
 }
@@ -114,7 +111,7 @@ fn start(page: &Page<Liker>) -> Option<Liker> {
 
 /// Asks for one liker more than the page takes, from the page's own end. Redis seeks by score alone, so
 /// a cursor asks twice: for those of its very microsecond, usually itself alone, and for those beyond.
-fn range(pipe: &mut Pipeline, set: &str, page: &Page<Liker>) {
+pub(super) fn range(pipe: &mut Pipeline, set: &str, page: &Page<Liker>) {
     let first = page.take.is_first();
     let limit = page.take.limit() + 1;
     let Some(cursor) = start(page) else {
@@ -156,7 +153,12 @@ fn range(pipe: &mut Pipeline, set: &str, page: &Page<Liker>) {
     }
 }
 
-fn slice(page: &Page<Liker>, listed: &[(String, f64)]) -> Result<Slice<Liker>> {
+/// Reads what `range` asked for.
+pub(super) fn slice(page: &Page<Liker>, answers: &mut Answers) -> Result<Slice<Liker>> {
+    let mut listed: Scored = next(answers)?;
+    if start(page).is_some() {
+        listed.extend(next::<Scored>(answers)?);
+    }
     let mut likers = Vec::with_capacity(listed.len());
     for (member, score) in listed
         .iter()

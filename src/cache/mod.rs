@@ -25,7 +25,7 @@ use keys::{Keys, SENTINEL, user_of};
 use pool::Pool;
 pub use rebuild::{Begun, Lease};
 use scripts::Scripts;
-pub use survey::{SetEnds, SetVersion};
+pub use survey::SetPage;
 
 /// How to reach Redis and what to keep there.
 #[derive(Debug, Clone)]

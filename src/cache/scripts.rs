@@ -12,7 +12,6 @@ pub struct Scripts {
     pub claim: Script,
     pub settle: Script,
     pub tail: Script,
-    pub drop: Script,
     pub forget: Script,
 }
 
@@ -27,7 +26,6 @@ impl Scripts {
             claim: Script::new(include_str!("lua/claim.lua")),
             settle: Script::new(include_str!("lua/settle.lua")),
             tail: Script::new(include_str!("lua/tail.lua")),
-            drop: Script::new(include_str!("lua/drop.lua")),
             forget: Script::new(include_str!("lua/forget.lua")),
         }
     }

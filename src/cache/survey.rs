@@ -1,22 +1,17 @@
 //! What reconciling looks at.
 
 use super::keys::SENTINEL;
-use super::look::next;
+use super::look::{next, range, slice};
 use super::{Cache, Result, micros};
-use crate::domain::{ActivityId, Partition, Timestamp};
+use crate::domain::{ActivityId, Liker, Page, Partition, Slice, Timestamp};
 
-/// The version of a set as found; None if it has no sentinel.
-pub type SetVersion = Option<Timestamp>;
-
-/// A set as it stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SetEnds {
-    /// Its version; 0 if it was never changed.
-    pub version: SetVersion,
-    /// Its members without the sentinel.
-    pub members: i64,
-    /// Whether events of it wait.
-    pub pending: bool,
+/// A page of a set as it stands, and its version at the same moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetPage {
+    /// Its version, 0 if it was never changed; None if it has no sentinel.
+    pub version: Option<Timestamp>,
+    /// The likers of the page.
+    pub likers: Slice<Liker>,
 }
 
 impl Cache {
@@ -35,48 +30,40 @@ impl Cache {
         Ok(activities)
     }
 
-    /// Version, size and pending events of one set, as of one moment; None if it is missing.
+    /// A page of one set, whatever state it is in; None if it is missing.
     ///
     /// # Errors
-    /// Redis is away.
-    pub async fn set_ends(&self, activity: ActivityId) -> Result<Option<SetEnds>> {
+    /// Redis is away, or a member is no user.
+    pub async fn set_page(
+        &self,
+        activity: ActivityId,
+        page: &Page<Liker>,
+    ) -> Result<Option<SetPage>> {
         let set = self.keys.set(activity);
         let mut pipe = redis::pipe();
-        pipe.zcard(&set).zscore(&set, SENTINEL).hexists(
-            self.keys.pending(self.keys.partition(activity)),
-            activity.get(),
-        );
+        pipe.exists(&set).zscore(&set, SENTINEL);
+        range(&mut pipe, &set, page);
         let mut answers = self.atomic(pipe).await?;
-        let size: i64 = next(&mut answers)?;
+        let exists: bool = next(&mut answers)?;
         let lowest: Option<f64> = next(&mut answers)?;
-        let pending = next(&mut answers)?;
-        Ok((size > 0).then(|| SetEnds {
+        let likers = slice(page, &mut answers)?;
+        Ok(exists.then(|| SetPage {
             version: lowest.map(|score| micros(-score)),
-            members: size - i64::from(lowest.is_some()),
-            pending,
+            likers,
         }))
     }
 
-    /// Drops a set that differs from SQL, if it is still as it was looked at and nothing of it is pending.
+    /// Drops a set. Safe at any time: events that wait are laid over SQL's rows until the worker has
+    /// persisted them and the set can be rebuilt.
     ///
     /// # Errors
     /// Redis is away.
-    pub async fn drop_set(&self, activity: ActivityId, version: SetVersion) -> Result<bool> {
+    pub async fn drop_set(&self, activity: ActivityId) -> Result<()> {
         let mut connection = self.pool.connection().await?;
-        let dropped = self
-            .scripts
-            .drop
-            .key(self.keys.set(activity))
-            .key(self.keys.pending(self.keys.partition(activity)))
-            .arg(activity.get())
-            .arg(SENTINEL)
-            .arg(
-                version
-                    .map(|version| version.0.to_string())
-                    .unwrap_or_default(),
-            )
-            .invoke_async(&mut connection)
+        let _: u64 = redis::cmd("UNLINK")
+            .arg(self.keys.set(activity))
+            .query_async(&mut connection)
             .await?;
-        Ok(dropped)
+        Ok(())
     }
 }

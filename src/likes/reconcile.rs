@@ -1,1 +1,0 @@
-//! Compares SQL's counts, SQL's rows and Redis' sets.
