@@ -4,5 +4,7 @@ pub mod likes;
 
 pub mod store;
 
+pub mod config;
 pub mod domain;
+pub mod shutdown;
 pub mod telemetry;
