@@ -6,5 +6,7 @@ pub mod cache;
 pub mod store;
 pub mod worker;
 
+pub mod config;
 pub mod domain;
+pub mod shutdown;
 pub mod telemetry;

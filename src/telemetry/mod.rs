@@ -1,5 +1,11 @@
 //! Logs and metrics: the set-up, and the name of every metric.
 
+mod logs;
+mod recorder;
+
+pub use logs::init_logs;
+pub use recorder::recorder;
+
 /// Changes asked for; labels `operation` and `result` (changed, unchanged, replayed, conflict, `not_found`, unavailable).
 pub const CHANGES: &str = "likewise_changes_total";
 /// Activities looked up in Redis; label `result` (hit, miss, pending, unavailable).
