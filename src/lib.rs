@@ -2,6 +2,8 @@
 
 pub mod http;
 
+pub mod graphql;
+
 pub mod likes;
 
 pub mod store;
