@@ -1,0 +1,148 @@
+//! What is answered when a request does not get as far as GraphQL. The shape is GraphQL's all the same,
+//! so that a client has one way to read errors.
+
+use async_graphql::{ErrorExtensionValues, ServerError};
+use axum::Json;
+use axum::http::header::{ALLOW, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+use super::observe::Note;
+
+/// The one text for every token that is not believed: which part was wrong helps only a forger.
+const BAD_TOKEN: &str = "The bearer token is not valid. Sign in again, or send no Authorization \
+                         header to stay anonymous.";
+
+/// A request that is refused or has failed.
+#[derive(Debug)]
+pub(super) struct Failure {
+    status: StatusCode,
+    code: &'static str,
+    outcome: Option<&'static str>,
+    error: Box<ServerError>,
+    header: Option<(HeaderName, HeaderValue)>,
+}
+
+impl Failure {
+    fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            status,
+            code,
+            outcome: None,
+            error: Box::new(ServerError::new(message, None)),
+            header: None,
+        }
+    }
+
+    fn with_header(mut self, name: HeaderName, value: &'static str) -> Self {
+        self.header = Some((name, HeaderValue::from_static(value)));
+        self
+    }
+
+    fn with_outcome(mut self, outcome: &'static str) -> Self {
+        self.outcome = Some(outcome);
+        self
+    }
+
+    /// Something is wrong with what was sent.
+    pub(super) fn bad_input(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "BAD_USER_INPUT", message)
+    }
+
+    /// Something is wrong with the GraphQL document, at a place.
+    pub(super) fn bad_document(error: ServerError) -> Self {
+        let mut failure = Self::bad_input("");
+        failure.error = Box::new(error);
+        failure
+    }
+
+    pub(super) fn bad_token() -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", BAD_TOKEN)
+            .with_header(WWW_AUTHENTICATE, r#"Bearer error="invalid_token""#)
+    }
+
+    /// Nobody can tell whether the token is good.
+    pub(super) fn no_keys() -> Self {
+        let message =
+            "The identity provider cannot be reached to verify the token. Try again soon.";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", message)
+            .with_outcome("not_applied")
+            .with_header(RETRY_AFTER, "5")
+    }
+
+    pub(super) fn timed_out() -> Self {
+        let message = "The request took too long. A change may have happened: repeat it with the \
+                       same idempotencyKey.";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", message).with_outcome("unknown")
+    }
+
+    pub(super) fn internal() -> Self {
+        let message = "Something went wrong on our side. A change may have happened: repeat it with \
+                       the same idempotencyKey.";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", message)
+    }
+
+    pub(super) fn mutation_over_get() -> Self {
+        let message = "GET answers queries only. Send mutations by POST.";
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "BAD_USER_INPUT", message)
+            .with_header(ALLOW, "POST")
+    }
+
+    pub(super) fn subscription() -> Self {
+        Self::bad_input("Subscriptions are not answered here; this takes queries and mutations.")
+    }
+
+    pub(super) fn other_method() -> Self {
+        let message = "Send queries by GET or POST, and mutations by POST.";
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "BAD_USER_INPUT", message)
+            .with_header(ALLOW, "GET, HEAD, POST")
+    }
+
+    pub(super) fn not_acceptable() -> Self {
+        let message = "Answers are application/json or application/graphql-response+json.";
+        Self::new(StatusCode::NOT_ACCEPTABLE, "BAD_USER_INPUT", message)
+    }
+
+    pub(super) fn too_large(limit: usize) -> Self {
+        let message = format!("The body is larger than {limit} bytes.");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "BAD_USER_INPUT", message)
+    }
+
+    /// Content types that browsers send to other sites without asking first are among the refused.
+    pub(super) fn unsupported_media_type() -> Self {
+        let message = "Send the request as JSON, with the header Content-Type: application/json.";
+        Self::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "BAD_USER_INPUT",
+            message,
+        )
+        .with_header(HeaderName::from_static("accept-post"), "application/json")
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let mut error = self.error;
+        let mut extensions = ErrorExtensionValues::default();
+        extensions.set("code", self.code);
+        if let Some(outcome) = self.outcome {
+            extensions.set("outcome", outcome);
+        }
+        error.extensions = Some(extensions);
+        let body = Json(json!({ "errors": [error] }));
+        let headers = HeaderMap::from_iter(self.header);
+        let mut response = (self.status, headers, body).into_response();
+        response.extensions_mut().insert(Note {
+            operation: None,
+            code: Some(self.code.to_owned()),
+        });
+        response
+    }
+}
+
+/// Answers to any path that is not one of ours.
+pub(super) async fn not_found() -> Response {
+    let message = "There is nothing here. GraphQL is served at /graphql.";
+    Failure::new(StatusCode::NOT_FOUND, "NOT_FOUND", message).into_response()
+}

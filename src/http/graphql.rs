@@ -1,0 +1,188 @@
+//! `/graphql`: from a request over HTTP to its execution, and back.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_graphql::parser::types::OperationType;
+use async_graphql::{Request, Response as Executed, ServerError, Value};
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, VARY};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use futures::future::BoxFuture;
+use serde::Serialize;
+
+use super::accept::{self, Format};
+use super::auth::Refusal;
+use super::error::Failure;
+use super::observe::Note;
+use super::{Service, document, pages, request};
+use crate::domain::Identity;
+
+/// Executes one request for whoever asks.
+pub type Execute =
+    Arc<dyn Fn(Option<Identity>, Request) -> BoxFuture<'static, Executed> + Send + Sync>;
+
+/// Of a document with thousands of mistakes, the first ones are enough to mend it.
+const MOST_ERRORS: usize = 20;
+/// Names in the log are cut here.
+const LONGEST_NAME: usize = 64;
+
+/// Queries, and `GraphiQL` for a browser.
+pub(super) async fn get(
+    State(service): State<Arc<Service>>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
+    let format = accept::preferred(&headers);
+    if format == Some(Format::Page) {
+        return pages::graphiql(&headers);
+    }
+    let answer = async {
+        let identity = identify(&service, &headers).await?;
+        let request = request::from_query(&uri)?;
+        execute(&service, identity, request, &[OperationType::Query]).await
+    };
+    respond(format, answer.await)
+}
+
+/// Queries and mutations.
+pub(super) async fn post(
+    State(service): State<Arc<Service>>,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
+    let format = accept::preferred(&headers).filter(|format| *format != Format::Page);
+    if format.is_none() {
+        return respond(format, Err(Failure::not_acceptable()));
+    }
+    let allowed = [OperationType::Query, OperationType::Mutation];
+    let answer = async {
+        let identity = identify(&service, &headers).await?;
+        let request = request::from_body(&headers, body).await?;
+        execute(&service, identity, request, &allowed).await
+    };
+    respond(format, answer.await)
+}
+
+/// Every other method.
+pub(super) async fn other_method() -> Response {
+    Failure::other_method().into_response()
+}
+
+async fn identify(service: &Service, headers: &HeaderMap) -> Result<Option<Identity>, Failure> {
+    let identified = service.authenticator.identify(headers).await;
+    identified.map_err(|refusal| match refusal {
+        Refusal::BadToken(why) => {
+            tracing::debug!(why, "bearer token refused");
+            Failure::bad_token()
+        }
+        Refusal::NoKeys => Failure::no_keys(),
+    })
+}
+
+async fn execute(
+    service: &Service,
+    identity: Option<Identity>,
+    mut request: Request,
+    allowed: &[OperationType],
+) -> Result<(Executed, Option<String>), Failure> {
+    let wanted = request.operation_name.as_deref();
+    let document = document::parse(&request.query).map_err(Failure::bad_document)?;
+    let selected = document::selected(&document, wanted).map_err(Failure::bad_document)?;
+    let (name, operation) = selected;
+    if !allowed.contains(&operation.ty) {
+        return Err(match operation.ty {
+            OperationType::Subscription => Failure::subscription(),
+            OperationType::Query | OperationType::Mutation => Failure::mutation_over_get(),
+        });
+    }
+    let name = name.map(|name| name.chars().take(LONGEST_NAME).collect());
+    // What was looked at is what is executed: nothing reads the text a second time.
+    request.set_parsed_query(document);
+    let executed = (service.execute)(identity, request).await;
+    Ok((executed, name))
+}
+
+fn respond(
+    format: Option<Format>,
+    answer: Result<(Executed, Option<String>), Failure>,
+) -> Response {
+    let Some(format) = format else {
+        return Failure::not_acceptable().into_response();
+    };
+    let mut response = match answer {
+        Ok((executed, operation)) => rendered(executed, operation),
+        Err(failure) => failure.into_response(),
+    };
+    let headers = response.headers_mut();
+    headers.insert(
+        CONTENT_TYPE,
+        HeaderValue::from_static(format.content_type()),
+    );
+    // What one viewer sees is kept by no cache and shown to no other.
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(VARY, HeaderValue::from_static("accept, authorization"));
+    response
+}
+
+/// The body as the specification has it: without `data` where nothing was executed.
+#[derive(Serialize)]
+struct Rendered<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<&'a Value>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    errors: &'a [ServerError],
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    extensions: &'a BTreeMap<String, Value>,
+}
+
+fn rendered(mut executed: Executed, operation: Option<String>) -> Response {
+    let was_executed = was_executed(&executed);
+    let status = if was_executed {
+        StatusCode::OK
+    } else {
+        refused(&mut executed.errors)
+    };
+    let body = Rendered {
+        data: was_executed.then_some(&executed.data),
+        errors: &executed.errors,
+        extensions: &executed.extensions,
+    };
+    let code = executed.errors.first().and_then(code);
+    let mut response = (status, executed.http_headers.clone(), Json(&body)).into_response();
+    response.extensions_mut().insert(Note { operation, code });
+    response
+}
+
+/// Errors of execution have the path of a field; the others were found before any field was resolved.
+fn was_executed(executed: &Executed) -> bool {
+    let errors = &executed.errors;
+    executed.data != Value::Null || errors.is_empty() || errors.iter().any(|it| !it.path.is_empty())
+}
+
+/// Sees that every error has a code, and chooses the status by the first.
+fn refused(errors: &mut Vec<ServerError>) -> StatusCode {
+    errors.truncate(MOST_ERRORS);
+    for error in errors.iter_mut().filter(|error| code(error).is_none()) {
+        let extensions = error.extensions.get_or_insert_default();
+        extensions.set("code", "BAD_USER_INPUT");
+    }
+    match errors.first().and_then(code).as_deref() {
+        Some("UNAUTHENTICATED") => StatusCode::UNAUTHORIZED,
+        Some("FORBIDDEN") => StatusCode::FORBIDDEN,
+        Some("RATE_LIMITED") => StatusCode::TOO_MANY_REQUESTS,
+        Some("UNAVAILABLE") => StatusCode::SERVICE_UNAVAILABLE,
+        Some("INTERNAL") => StatusCode::INTERNAL_SERVER_ERROR,
+        _ => StatusCode::BAD_REQUEST,
+    }
+}
+
+fn code(error: &ServerError) -> Option<String> {
+    match error.extensions.as_ref()?.get("code")? {
+        Value::String(code) => Some(code.clone()),
+        _ => None,
+    }
+}

@@ -1,0 +1,27 @@
+//! What must not take others down: a panic, and a request without end.
+
+use std::any::Any;
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use super::error::Failure;
+
+/// Answers for a request that panicked. The panic itself is logged where it happens.
+pub(super) fn panicked(_panic: Box<dyn Any + Send>) -> Response {
+    Failure::internal().into_response()
+}
+
+/// Answers for a request that takes too long, and drops it.
+pub(super) async fn limit_time(
+    State(limit): State<Duration>,
+    request: Request,
+    next: Next,
+) -> Response {
+    match tokio::time::timeout(limit, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => Failure::timed_out().into_response(),
+    }
+}

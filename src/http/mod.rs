@@ -1,0 +1,101 @@
+//! The outermost layer: routes, who asks, limits, and what goes wrong before GraphQL begins.
+
+mod accept;
+pub mod auth;
+mod document;
+mod error;
+mod graphql;
+mod guard;
+pub mod health;
+pub mod metrics;
+mod observe;
+mod pages;
+mod request;
+mod server;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::http::HeaderValue;
+use axum::http::header::{CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::get;
+use tower::ServiceBuilder;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::set_header::SetResponseHeaderLayer;
+
+use auth::Authenticator;
+pub use graphql::Execute;
+use health::Check;
+pub use pages::DemoUser;
+pub use server::{bind, serve};
+
+/// Answers that are no pages load nothing and are shown in no frame.
+const NO_PAGE: HeaderValue =
+    HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'; base-uri 'none'");
+
+/// What the API is made of.
+pub struct Service {
+    /// Executes a GraphQL request for whoever asks.
+    pub execute: Execute,
+    /// Finds out who asks.
+    pub authenticator: Authenticator,
+    /// What has to work for this process to be ready.
+    pub checks: Vec<Check>,
+    /// After this, a request is answered with `UNAVAILABLE`.
+    pub request_timeout: Duration,
+    /// Of `dev` only: the feed page, and the users that it can switch between.
+    pub demo: Option<Vec<DemoUser>>,
+}
+
+/// All routes, behind all middleware.
+pub fn router(service: Service) -> Router {
+    let timeout = service.request_timeout;
+    let health = health::routes(service.checks.clone());
+    let is_demo = service.demo.is_some();
+    let graphql = get(graphql::get)
+        .post(graphql::post)
+        .fallback(graphql::other_method);
+
+    let mut routes = Router::new()
+        .route("/graphql", graphql)
+        .route("/assets/{*path}", get(pages::asset));
+    if is_demo {
+        routes = routes
+            .route("/", get(pages::feed))
+            .route("/dev/users", get(pages::demo_users));
+    }
+    let routes = routes
+        .with_state(Arc::new(service))
+        .merge(health)
+        .fallback(error::not_found);
+    with_middleware(routes, timeout)
+}
+
+/// The middleware, from the outside in.
+fn with_middleware(routes: Router, timeout: Duration) -> Router {
+    let layers = ServiceBuilder::new()
+        // Outermost: gives the request its id, and logs and counts also what other layers answer.
+        .layer(from_fn(observe::observe))
+        // Browsers take answers for what they are declared to be, never for a script.
+        .layer(SetResponseHeaderLayer::if_not_present(
+            X_CONTENT_TYPE_OPTIONS,
+            HeaderValue::from_static("nosniff"),
+        ))
+        // Pages bring policies of their own, which stay.
+        .layer(SetResponseHeaderLayer::if_not_present(
+            CONTENT_SECURITY_POLICY,
+            NO_PAGE,
+        ))
+        // An address may hold a query; it is nobody else's business.
+        .layer(SetResponseHeaderLayer::if_not_present(
+            REFERRER_POLICY,
+            HeaderValue::from_static("no-referrer"),
+        ))
+        // A panic ends one request, not the connection that others share.
+        .layer(CatchPanicLayer::custom(guard::panicked))
+        // Innermost: what takes too long is dropped where it stands, and its answer passes the rest.
+        .layer(from_fn_with_state(timeout, guard::limit_time));
+    routes.layer(layers)
+}

@@ -1,0 +1,119 @@
+//! Pages for people: `GraphiQL`, and the feed of `dev`. All files are in the binary.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY,
+};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{Html, IntoResponse, Response};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use rust_embed::{EmbeddedFile, RustEmbed};
+use serde::Serialize;
+
+use super::{Service, error};
+
+/// Scripts only from files of ours, nothing from elsewhere but pictures of users. Editors set styles
+/// in the page and may work in threads made from text.
+const PAGE: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
+     img-src 'self' data: http: https:; font-src 'self' data:; connect-src 'self'; \
+     worker-src 'self' blob:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
+);
+/// Kept by the browser, and asked for again each time: a new build shows at once, an old one costs 304.
+const REVALIDATE: &str = "no-cache";
+/// The folders that have files of pages, and nothing else.
+const FOLDERS: [&str; 3] = ["feed/", "graphiql/", "vendor/"];
+
+/// `vendor/` is filled by `make graphiql` and may be empty.
+#[derive(RustEmbed)]
+#[folder = "web/"]
+#[allow_missing = true]
+struct Web;
+
+/// A user whom the feed page can act as.
+#[derive(Clone, Serialize)]
+pub struct DemoUser {
+    /// The name to show.
+    pub name: String,
+    /// A token that names this user.
+    pub token: String,
+}
+
+const NO_GRAPHIQL: &str = "<!doctype html>
+<html lang=\"en\">
+<meta charset=\"utf-8\">
+<title>GraphiQL is not in this build</title>
+<h1>GraphiQL is not in this build</h1>
+<p>Its files are fetched once: run <code>make graphiql</code>, then build again.</p>
+<p>The API works without it: send queries to <code>/graphql</code> by POST.</p>
+</html>
+";
+
+/// `GraphiQL`, or what to run to get it.
+pub(super) fn graphiql(headers: &HeaderMap) -> Response {
+    let has_bundles = Web::iter().any(|path| path.starts_with("vendor/") && path.ends_with(".js"));
+    let page = Web::get("graphiql/index.html").filter(|_| has_bundles);
+    let mut response = match page {
+        Some(page) => file(&page, headers),
+        None => ([(CACHE_CONTROL, REVALIDATE)], Html(NO_GRAPHIQL)).into_response(),
+    };
+    response.headers_mut().insert(CONTENT_SECURITY_POLICY, PAGE);
+    // The same address answers others with JSON.
+    response
+        .headers_mut()
+        .insert(VARY, HeaderValue::from_static("accept"));
+    response
+}
+
+/// The feed page of `dev`.
+pub(super) async fn feed(headers: HeaderMap) -> Response {
+    let Some(page) = Web::get("feed/index.html") else {
+        return error::not_found().await;
+    };
+    let mut response = file(&page, &headers);
+    response.headers_mut().insert(CONTENT_SECURITY_POLICY, PAGE);
+    response
+}
+
+/// The users of `dev`.
+pub(super) async fn demo_users(State(service): State<Arc<Service>>) -> Response {
+    let users = service.demo.as_deref().unwrap_or_default();
+    ([(CACHE_CONTROL, "no-store")], Json(users)).into_response()
+}
+
+/// A file that a page loads.
+pub(super) async fn asset(Path(path): Path<String>, headers: HeaderMap) -> Response {
+    let is_ours = FOLDERS.iter().any(|folder| path.starts_with(folder));
+    match Web::get(&path).filter(|_| is_ours) {
+        Some(found) => file(&found, &headers),
+        None => error::not_found().await,
+    }
+}
+
+fn file(file: &EmbeddedFile, headers: &HeaderMap) -> Response {
+    let etag = format!(
+        "\"{}\"",
+        URL_SAFE_NO_PAD.encode(file.metadata.sha256_hash())
+    );
+    let caching = [(CACHE_CONTROL, REVALIDATE), (ETAG, &etag)];
+    if is_known(&etag, headers) {
+        return (StatusCode::NOT_MODIFIED, caching).into_response();
+    }
+    let mut mime = file.metadata.mimetype().to_owned();
+    if mime.starts_with("text/") {
+        mime += "; charset=utf-8";
+    }
+    (caching, [(CONTENT_TYPE, mime)], file.data.to_vec()).into_response()
+}
+
+/// Whether the browser has this version already. A proxy that compresses makes its tag a weak one.
+fn is_known(etag: &str, headers: &HeaderMap) -> bool {
+    let known = headers.get(IF_NONE_MATCH);
+    let known = known.and_then(|value| value.to_str().ok());
+    let mut tags = known.unwrap_or_default().split(',').map(str::trim);
+    tags.any(|tag| tag.trim_start_matches("W/") == etag)
+}

@@ -1,0 +1,108 @@
+//! Reads what a client wants executed, from an address or a body.
+
+use async_graphql::{Request, Variables};
+use axum::body::{Body, to_bytes};
+use axum::extract::Query;
+use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::{HeaderMap, Uri};
+use serde_json::{Map, Value};
+
+use super::error::Failure;
+
+/// Far above any query with its variables, far below what would burden a node.
+const BODY_BYTES: usize = 256 * 1024;
+
+/// From the query string, where `variables` is JSON in a parameter of its own.
+pub(super) fn from_query(uri: &Uri) -> Result<Request, Failure> {
+    let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(uri)
+        .map_err(|_| Failure::bad_input("The query string is malformed."))?;
+    let mut fields = Map::new();
+    for (name, text) in pairs {
+        let value = match name.as_str() {
+            "query" | "operationName" => Value::String(text),
+            "variables" => serde_json::from_str(&text)
+                .map_err(|error| Failure::bad_input(format!("variables is not JSON: {error}.")))?,
+            _ => continue,
+        };
+        if fields.insert(name.clone(), value).is_some() {
+            return Err(Failure::bad_input(format!("{name} is given twice.")));
+        }
+    }
+    from_fields(fields)
+}
+
+/// From a body of JSON. Types that need no preflight are refused: a form on another site could send
+/// them with the visitor's network position.
+pub(super) async fn from_body(headers: &HeaderMap, body: Body) -> Result<Request, Failure> {
+    if !is_json(headers) || headers.contains_key(CONTENT_ENCODING) {
+        return Err(Failure::unsupported_media_type());
+    }
+    let announced = headers.get(CONTENT_LENGTH).and_then(|it| it.to_str().ok());
+    let announced: Option<usize> = announced.and_then(|it| it.parse().ok());
+    if announced.is_some_and(|bytes| bytes > BODY_BYTES) {
+        return Err(Failure::too_large(BODY_BYTES));
+    }
+    let bytes = to_bytes(body, BODY_BYTES)
+        .await
+        .map_err(|error| unreadable(&error))?;
+    let value = serde_json::from_slice(&bytes)
+        .map_err(|error| Failure::bad_input(format!("The body is not JSON: {error}.")))?;
+    match value {
+        Value::Object(fields) => from_fields(fields),
+        Value::Array(_) => Err(Failure::bad_input(
+            "The body is a list. Send one operation a request; one document can hold many fields.",
+        )),
+        _ => Err(Failure::bad_input(
+            "The body is not a JSON object with a query.",
+        )),
+    }
+}
+
+fn from_fields(mut fields: Map<String, Value>) -> Result<Request, Failure> {
+    let query = match fields.remove("query") {
+        Some(Value::String(query)) if !query.trim().is_empty() => query,
+        Some(Value::String(_)) => return Err(Failure::bad_input("query is empty.")),
+        None | Some(Value::Null) => return Err(Failure::bad_input("query is missing.")),
+        Some(_) => return Err(Failure::bad_input("query is not a text.")),
+    };
+    let mut request = Request::new(query);
+    request.operation_name = match fields.remove("operationName") {
+        None | Some(Value::Null) => None,
+        // Some clients send an empty name for none.
+        Some(Value::String(name)) => Some(name).filter(|name| !name.is_empty()),
+        Some(_) => return Err(Failure::bad_input("operationName is not a text.")),
+    };
+    request.variables = match fields.remove("variables") {
+        None | Some(Value::Null) => Variables::default(),
+        Some(Value::Object(variables)) => Variables::from_json(Value::Object(variables)),
+        Some(_) => return Err(Failure::bad_input("variables is not an object.")),
+    };
+    Ok(request)
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let mut values = headers.get_all(CONTENT_TYPE).iter();
+    let (Some(value), None) = (values.next(), values.next()) else {
+        return false;
+    };
+    let value = value.to_str().unwrap_or_default().to_ascii_lowercase();
+    let mut parts = value.split(';').map(str::trim);
+    let is_json = matches!(
+        parts.next(),
+        Some("application/json" | "application/graphql-response+json")
+    );
+    // JSON is UTF-8; another charset would be read wrongly.
+    let mut charsets = parts.filter_map(|part| part.strip_prefix("charset="));
+    is_json && charsets.all(|name| matches!(name.trim_matches('"'), "utf-8" | "utf8"))
+}
+
+fn unreadable(error: &axum::Error) -> Failure {
+    let mut cause: Option<&dyn std::error::Error> = Some(error);
+    while let Some(error) = cause {
+        if error.is::<http_body_util::LengthLimitError>() {
+            return Failure::too_large(BODY_BYTES);
+        }
+        cause = error.source();
+    }
+    Failure::bad_input("The body ended early.")
+}
