@@ -50,7 +50,7 @@ const actions = {
     card.element.classList.add("leaving");
     try {
       await session.api.remove(card.id);
-      posts.remove(card.id);
+      posts?.remove(card.id);
       say("Deleted.");
     } catch (error) {
       card.element.classList.remove("leaving");
@@ -102,6 +102,8 @@ async function loadUsers() {
 /** Looks through the eyes of whoever is chosen now. */
 async function browse() {
   session?.ended.abort();
+  posts?.close();
+  posts = null;
   const ended = new AbortController();
   const mine = { api: new Api(tokens.get(chooser.value), ended.signal), viewer: null, ended };
   session = mine;
@@ -149,7 +151,7 @@ async function post(event) {
     const activity = await mine.api.create(title.value.trim(), body.value.trim());
     composer.reset();
     if (session === mine) {
-      posts.addFirst(activity);
+      posts?.addFirst(activity);
       document.activeElement?.blur();
     }
   } catch (error) {

@@ -48,12 +48,13 @@ export class Heart {
 
   tap() {
     this.#wish = { liked: !this.shown.isLiked, key: crypto.randomUUID() };
+    const idle = !this.#busy;
+    this.#busy = true;
     this.#ways.changed();
-    if (!this.#busy) this.#settle();
+    if (idle) this.#settle();
   }
 
   async #settle() {
-    this.#busy = true;
     while (this.#wish) {
       const wish = this.#wish;
       try {

@@ -29,7 +29,6 @@ export class Posts {
     this.#session = session;
     this.#order = order;
     this.#actions = actions;
-    section.replaceChildren();
     // Two screens ahead, so that scrolling at leisure never meets the end of the list.
     this.#observer = new IntersectionObserver(
       (entries) => {
@@ -43,9 +42,16 @@ export class Posts {
     this.#paintState();
   }
 
+  /** Takes everything off the page, so that nothing is tapped for a viewer who has left. */
   close() {
     this.#closed.abort();
     this.#observer.disconnect();
+    this.#cards.clear();
+    section.replaceChildren();
+    this.#more = true;
+    this.#loading = true;
+    this.#failed = false;
+    this.#paintState();
   }
 
   addFirst(activity) {
