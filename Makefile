@@ -36,6 +36,7 @@ lint: ## Check format, lints and documentation
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps
 
 graphiql: $(bundles) ## Fetch GraphiQL's files, once, for the next build to take in
+	@:
 
 # npm's whole folder is 30 times what is needed of it, so it does not stay.
 $(bundles): web/package-lock.json script/graphiql

@@ -23,6 +23,19 @@ describe("the feed page", () => {
   const story = (name, tell, options = {}) =>
     test(name, { timeout: 120_000 }, () => visit(browser, service.origin, options, tell));
 
+  for (const [where, options] of [
+    ["desktop", {}],
+    ["phone", { viewport: { width: 360, height: 740 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true }],
+    ["dark", { colorScheme: "dark" }],
+  ]) {
+    story(`the page fits its screen (${where})`, async (page) => {
+      await openFeed(page, service, viewer);
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      assert.ok(overflow <= 0, `${overflow} pixels too wide`);
+      await picture(page, `feed-${where}`);
+    }, options);
+  }
+
   story("a heart that was clicked is still red after a reload", async (page) => {
     await openFeed(page, service, viewer);
     const post = await unlikedCard(page);
@@ -298,18 +311,6 @@ describe("the feed page", () => {
     await page.getByRole("button", { name: "Try again" }).click();
     await cardsShown(page);
   });
-
-  for (const [name, options] of [
-    ["a phone", { viewport: { width: 360, height: 740 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true }],
-    ["a dark room", { colorScheme: "dark" }],
-  ]) {
-    story(`the page is at home in ${name}`, async (page) => {
-      await openFeed(page, service, viewer);
-      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-      assert.ok(overflow <= 0, `${overflow} pixels too wide`);
-      await picture(page, `feed-${name.split(" ").at(-1)}`);
-    }, options);
-  }
 });
 
 async function allIds(service) {
