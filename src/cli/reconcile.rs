@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::Error;
 use crate::app;
 use crate::config::{Log, Storage};
 use crate::likes::reconcile::{Progress, Reconcile, Report};
@@ -28,7 +29,7 @@ pub struct ReconcileCommand {
 
 impl ReconcileCommand {
     /// Whether all is well, now.
-    pub async fn run(self) -> Result<bool, app::Error> {
+    pub(super) async fn run(self) -> Result<bool, Error> {
         crate::telemetry::init_logs(&self.log)?;
         let store = app::open_store(&self.storage).await?;
         let cache = app::open_cache(&self.storage).await?;

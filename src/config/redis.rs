@@ -57,8 +57,11 @@ impl Redis {
             return Err(Invalid::new(URL, reason));
         };
         let scheme = secret.expose().split_once("://").unwrap_or_default().0;
+        if matches!(scheme, "unix" | "redis+unix") {
+            return Ok(secret);
+        }
         if !matches!(scheme, "redis" | "rediss") {
-            let reason = "does not begin with redis:// or rediss://";
+            let reason = "does not begin with redis://, rediss:// or unix://";
             return Err(Invalid::new(URL, reason));
         }
         let host = url::Url::parse(secret.expose()).ok();
@@ -88,7 +91,7 @@ mod tests {
                 .map(|_| ())
                 .map_err(|error| error.to_string())
         };
-        for url in ["redis://localhost", "rediss://a:b@[::1]:6380/2"] {
+        for url in ["redis://localhost", "rediss://a:b@[::1]:6380/2", "unix:///run/redis.sock"] {
             assert_eq!(require(Some(url)), Ok(()), "{url}");
         }
         for url in [

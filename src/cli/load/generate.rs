@@ -8,7 +8,7 @@ use rand::seq::{IndexedRandom, index};
 use rand::{RngExt, SeedableRng};
 
 use super::words::{OBJECTS, PEOPLE, REMARKS, VERBS};
-use crate::domain::{ActivityId, Identity, Invalid, Liker, NewActivity, Timestamp, UserId};
+use crate::domain::{ActivityId, Identity, Liker, NewActivity, Timestamp, UserId};
 
 /// Likes of the activity at place `n`, counted from 1, go with `1 / n^SKEW`. 0.8 is what
 /// studies of social feeds find; 1 would be Zipf's law.
@@ -47,11 +47,8 @@ impl Generator {
     }
 
     /// The users of these places. The first have names of note; `subject` tells which place a user has.
-    ///
-    /// # Errors
-    /// None in fact: the subjects are short.
-    pub fn users(places: std::ops::Range<usize>) -> Result<Vec<Identity>, Invalid> {
-        places.map(identity).collect()
+    pub fn users(places: std::ops::Range<usize>) -> Vec<Identity> {
+        places.filter_map(identity).collect()
     }
 
     /// The activity at a place in the order of creation, by one of the given authors.
@@ -165,7 +162,8 @@ fn apportioned(weights: &[f64], total: usize, most: usize) -> Vec<usize> {
     shares
 }
 
-fn identity(place: usize) -> Result<Identity, Invalid> {
+/// None for no place in fact: subjects are short.
+fn identity(place: usize) -> Option<Identity> {
     let (given, family) = PEOPLE[place % PEOPLE.len()];
     let round = place / PEOPLE.len();
     let name = if round == 0 {
@@ -174,8 +172,8 @@ fn identity(place: usize) -> Result<Identity, Invalid> {
         let (_, family) = PEOPLE[(place + round) % PEOPLE.len()];
         format!("{given} {family} {round}")
     };
-    Ok(Identity {
-        subject: format!("demo-{}", place + 1).parse()?,
+    Some(Identity {
+        subject: format!("demo-{}", place + 1).parse().ok()?,
         name: Some(name),
         picture: None,
     })
