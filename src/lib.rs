@@ -1,5 +1,7 @@
 //! Likewise, a like service. This is its table of contents, in the order of a request.
 
+pub mod cli;
+
 pub mod http;
 
 pub mod graphql;
