@@ -8,7 +8,9 @@ pub mod graphql;
 
 pub mod likes;
 
+pub mod cache;
 pub mod store;
+pub mod worker;
 
 pub mod config;
 pub mod domain;

@@ -159,6 +159,10 @@ impl Activity {
     /// Give `first` with `after` to go forwards, or `last` with `before` to go backwards; neither size means
     /// `first: 20`. Wrong sizes, and cursors that are not of this list, are `BAD_USER_INPUT`.
     #[graphql(complexity = "cost(first, last, child_complexity)")]
+    #[expect(
+        clippy::unused_async,
+        reason = "async-graphql wants it async; the fields of the page wait"
+    )]
     async fn likers(
         &self,
         #[graphql(desc = "So many from the start, 1 to 100; not together with `last`.")]

@@ -163,6 +163,7 @@ mod tests {
     use super::*;
     use async_graphql::parser::parse_query;
     use async_graphql::value;
+    use std::fmt::Write as _;
 
     fn of(query: &str, variables: Value) -> Result<Survey> {
         let document = parse_query(query).unwrap();
@@ -220,7 +221,8 @@ mod tests {
     fn fragments_that_grow_without_bound_are_refused() {
         let mut bomb = "{ a { ...F0 } }".to_owned();
         for i in 0..30 {
-            bomb += &format!("fragment F{i} on A {{ ...F{} ...F{} }}", i + 1, i + 1);
+            let next = i + 1;
+            writeln!(bomb, "fragment F{i} on A {{ ...F{next} ...F{next} }}").unwrap();
         }
         bomb += "fragment F30 on A { id }";
         assert!(of(&bomb, value!({})).is_err());

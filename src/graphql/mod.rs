@@ -16,13 +16,15 @@ mod mutation;
 mod page;
 mod query;
 mod scalar;
+mod shape;
 mod user;
 
-use async_graphql::{EmptySubscription, Request, Response, SchemaBuilder, value};
+use async_graphql::{EmptySubscription, Request, Response, SDLExportOptions, SchemaBuilder, value};
 
 use self::context::{Degraded, Scope};
 use self::mutation::Mutation;
 use self::query::Query;
+use self::shape::Shape;
 use crate::domain::{Identity, Timestamp};
 use crate::likes::Likes;
 pub use error::{Code, Error};
@@ -44,7 +46,13 @@ pub fn schema(likes: Likes) -> Schema {
 
 /// The schema as text, as it stands in `schema.graphql`. Needs no connections.
 pub fn sdl() -> String {
-    builder().finish().sdl()
+    let options = SDLExportOptions::new()
+        .use_space_ident()
+        .prefer_single_line_descriptions();
+    let sdl = builder().finish().sdl_with_options(options);
+    // Blank lines of descriptions come indented.
+    let lines = sdl.lines().map(str::trim_end);
+    lines.flat_map(|line| [line, "\n"]).collect()
 }
 
 fn builder() -> SchemaBuilder<Query, Mutation, EmptySubscription> {
@@ -68,19 +76,23 @@ async fn run(schema: &Schema, identity: Option<Identity>, mut request: Request) 
         return Error::internal("a schema without likes").into_response();
     };
     let variables = std::mem::take(&mut request.variables);
-    let survey = match request.parsed_query() {
-        Ok(document) => document::survey(document, &variables),
+    let operation = request.operation_name.take();
+    let document = match request.parsed_query() {
+        Ok(document) => document,
         Err(refused) => return Response::from_errors(vec![refused]),
     };
-    request.variables = variables;
-    let survey = match survey {
+    let survey = match document::survey(document, &variables) {
         Ok(survey) => survey,
         Err(refused) => return refused.into_response(),
     };
+    let shape = Shape::of(document, operation.as_deref());
+    request.variables = variables;
+    request.operation_name = operation;
     let degraded = Degraded::default();
     let now = Timestamp::now();
     let scope = Scope::new(likes.clone(), identity, survey, degraded.clone(), now);
     let mut response = schema.execute(request.data(scope)).await;
+    shape.fit(&mut response);
     if degraded.get() {
         let source = value!({ "source": "sql", "complete": false });
         response.extensions.insert("likes".to_owned(), source);

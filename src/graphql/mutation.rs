@@ -66,8 +66,8 @@ pub struct LikePayload {
     activity: Activity,
     /// Whether the viewer likes the activity after this mutation.
     liked: bool,
-    /// Whether this mutation changed anything. False for a like of what was liked already, and the like. When an
-    /// `idempotencyKey` is repeated, this is what the first try answered.
+    /// Whether this mutation changed anything: false for a like of what was liked already, and for an unlike of what
+    /// was not. Where an `idempotencyKey` is repeated, `liked` and `changed` are what the first try answered.
     changed: bool,
 }
 

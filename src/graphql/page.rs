@@ -79,7 +79,7 @@ impl Window {
     ///
     /// # Errors
     /// Sizes out of bounds, both sizes at once, cursors that are not of this list: naming the argument.
-    pub fn page<P: Place>(&self, list: List) -> Result<Page<P>> {
+    pub fn page<P: Place>(&self, of: List) -> Result<Page<P>> {
         let take = match (self.first, self.last) {
             (None, None) => Take::First(USUAL),
             (Some(first), None) => Take::First(first.within(1, LARGEST, "first")?),
@@ -90,7 +90,7 @@ impl Window {
         };
         let place = |text: &Option<String>, argument| {
             let text = text.as_deref();
-            text.map(|text| cursor::decode(list, text, argument))
+            text.map(|text| cursor::decode(of, text, argument))
                 .transpose()
         };
         Ok(Page {

@@ -141,10 +141,6 @@ impl Query {
     /// Give `first` with `after` to go forwards, or `last` with `before` to go backwards; neither size means
     /// `first: 20`. Wrong sizes, and cursors that are not of this list in this order, are `BAD_USER_INPUT`.
     #[graphql(complexity = "LOOK_UP + cost(first, last, child_complexity)")]
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "each is an argument of the field"
-    )]
     async fn activities(
         &self,
         ctx: &Context<'_>,
@@ -171,8 +167,8 @@ impl Query {
             before,
         };
         let order = order_by.into();
-        let list = List::Feed(order);
-        let page = window.page(list)?;
+        let feed = List::Feed(order);
+        let page = window.page(feed)?;
         let scope = Scope::of(ctx)?;
         let slice = scope.likes.feed(order, &page).await?;
         let slice = slice.map(|row| {
@@ -186,6 +182,6 @@ impl Query {
             };
             (place, row)
         });
-        Ok(ActivityConnection::new(&scope.loaders, list, slice))
+        Ok(ActivityConnection::new(&scope.loaders, feed, slice))
     }
 }

@@ -67,16 +67,16 @@ impl User {
             last,
             before,
         };
-        let list = List::Liked(self.0.id);
+        let liked = List::Liked(self.0.id);
         let loaders = &Scope::of(ctx)?.loaders;
-        let slice = loaders.liked((self.0.id, window.page(list)?)).await?;
-        let slice = slice.map(|liked| {
+        let slice = loaders.liked((self.0.id, window.page(liked)?)).await?;
+        let slice = slice.map(|item| {
             let place = LikedPlace {
-                at: liked.liked_at,
-                activity: liked.activity.id,
+                at: item.liked_at,
+                activity: item.activity.id,
             };
-            (place, liked.activity)
+            (place, item.activity)
         });
-        Ok(ActivityConnection::new(loaders, list, slice))
+        Ok(ActivityConnection::new(loaders, liked, slice))
     }
 }

@@ -2,6 +2,9 @@
 
 use std::error::Error as StdError;
 
+use crate::cache::Error as CacheError;
+use crate::store::Error as StoreError;
+
 /// The result of a request.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -41,15 +44,42 @@ pub enum Error {
     Internal(#[source] Box<dyn StdError + Send + Sync>),
 }
 
-impl From<crate::store::Error> for Error {
-    fn from(error: crate::store::Error) -> Self {
+impl Error {
+    /// Nothing was changed, and nothing failed that has a cause of its own.
+    pub fn unavailable(reason: &'static str) -> Self {
+        Self::Unavailable {
+            outcome: Outcome::NotApplied,
+            reason,
+            source: None,
+        }
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
         match error {
-            crate::store::Error::Database(_) => Self::Unavailable {
+            StoreError::Database(_) => Self::Unavailable {
                 outcome: Outcome::NotApplied,
                 reason: "the database failed",
                 source: Some(Box::new(error)),
             },
             other => Self::Internal(Box::new(other)),
+        }
+    }
+}
+
+impl From<CacheError> for Error {
+    fn from(error: CacheError) -> Self {
+        let (outcome, reason) = match error {
+            CacheError::Unexpected(_) => return Self::Internal(Box::new(error)),
+            CacheError::Unreachable(_) => (Outcome::NotApplied, "Redis cannot be reached"),
+            CacheError::Refused(_) => (Outcome::NotApplied, "Redis refused"),
+            CacheError::NoAnswer(_) => (Outcome::Unknown, "Redis did not answer"),
+        };
+        Self::Unavailable {
+            outcome,
+            reason,
+            source: Some(Box::new(error)),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Users and activities, around the likes.
 
 use std::collections::HashMap;
+use std::error::Error as StdError;
 
 use super::{Error, Likes, Result};
 use crate::domain::{
@@ -15,7 +16,14 @@ impl Likes {
     /// # Errors
     /// `Unavailable` when SQL is away.
     pub async fn user_of(&self, subject: &Subject) -> Result<Option<UserId>> {
-        Ok(self.store.user_of(subject).await?)
+        if let Some(user) = self.users.get(subject).await {
+            return Ok(Some(user));
+        }
+        let user = self.store.user_of(subject).await?;
+        if let Some(user) = user {
+            self.users.insert(subject.clone(), user).await;
+        }
+        Ok(user)
     }
 
     /// The user whom an identity names, made if there is none yet.
@@ -23,7 +31,12 @@ impl Likes {
     /// # Errors
     /// `Unavailable` when SQL is away.
     pub async fn ensure_user(&self, identity: &Identity) -> Result<UserId> {
-        Ok(self.store.ensure_user(identity).await?)
+        if let Some(user) = self.users.get(&identity.subject).await {
+            return Ok(user);
+        }
+        let user = self.store.ensure_user(identity).await?;
+        self.users.insert(identity.subject.clone(), user).await;
+        Ok(user)
     }
 
     /// Users by key; those without a row are left out.
@@ -74,7 +87,9 @@ impl Likes {
     /// # Errors
     /// `Unavailable` when SQL is away.
     pub async fn create_activity(&self, new: &NewActivity) -> Result<Activity> {
-        Ok(self.store.create_activity(new).await?)
+        let activity = self.store.create_activity(new).await?;
+        self.absent.remove(&activity.id).await;
+        Ok(activity)
     }
 
     /// Deletes an activity and everything about its likes.
@@ -83,9 +98,24 @@ impl Likes {
     /// `NotFound`, `Forbidden` to anybody but its author, `Unavailable`.
     pub async fn delete_activity(&self, id: ActivityId, by: UserId) -> Result<()> {
         match self.store.delete_activity(id, by).await? {
-            Deletion::Deleted => Ok(()),
+            Deletion::Deleted => {
+                self.forget(id).await;
+                Ok(())
+            }
             Deletion::NotAuthor => Err(Error::Forbidden),
             Deletion::NotFound => Err(Error::NotFound),
+        }
+    }
+
+    /// The rows are gone, and that is what counts. If Redis is away now, the worker forgets the set when
+    /// the next event of it comes, or else it expires.
+    async fn forget(&self, id: ActivityId) {
+        if let Err(error) = self.cache.forget(id).await {
+            tracing::warn!(
+                activity.id = id.get(),
+                error = &error as &dyn StdError,
+                "the set of a deleted activity stays in Redis for now"
+            );
         }
     }
 }

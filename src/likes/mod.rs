@@ -3,19 +3,60 @@
 mod change;
 mod error;
 mod feed;
+mod pending;
 mod read;
+mod rebuild;
+pub mod reconcile;
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::domain::{ActivityId, LikeState};
+use moka::future::Cache as Memory;
+use tokio_util::task::TaskTracker;
+
+use crate::cache::Cache;
+use crate::domain::{ActivityId, LikeState, Subject, UserId};
 use crate::store::Store;
 pub use error::{Error, Outcome, Result};
+use rebuild::Rebuilds;
 
-/// Answers everything that GraphQL asks. Cheap to clone.
+/// How many subjects of recent requests are remembered, each with its user's key, and how long: name
+/// and picture of a user follow the token after this time.
+const KNOWN_USERS: u64 = 100_000;
+const KNOWN_FOR: Duration = Duration::from_mins(5);
+/// How many activities are remembered as not existing, and how long: many requests for one cost one
+/// look-up a second, and one that another node has just made is found a second later.
+const ABSENT_ACTIVITIES: u64 = 100_000;
+const ABSENT_FOR: Duration = Duration::from_secs(1);
+
+/// Answers everything that GraphQL asks. Cheap to clone; one for a process.
 #[derive(Clone)]
 pub struct Likes {
     store: Arc<dyn Store>,
+    cache: Arc<Cache>,
+    rebuilds: Rebuilds,
+    users: Memory<Subject, UserId>,
+    absent: Memory<ActivityId, ()>,
+}
+
+impl Likes {
+    /// Brings Redis and SQL together. Rebuilds under way are tracked by `tasks`.
+    pub fn new(store: Arc<dyn Store>, cache: Arc<Cache>, tasks: TaskTracker) -> Self {
+        Self {
+            rebuilds: Rebuilds::new(Arc::clone(&store), Arc::clone(&cache), tasks),
+            store,
+            cache,
+            users: Memory::builder()
+                .max_capacity(KNOWN_USERS)
+                .time_to_live(KNOWN_FOR)
+                .build(),
+            absent: Memory::builder()
+                .max_capacity(ABSENT_ACTIVITIES)
+                .time_to_live(ABSENT_FOR)
+                .build(),
+        }
+    }
 }
 
 /// The likes of several activities.

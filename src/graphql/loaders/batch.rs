@@ -19,64 +19,66 @@ use crate::likes::Likes;
 /// What a loader has for a key: a failure, or what was found, None for nothing.
 pub type Found<T> = Result<Option<Arc<T>>>;
 
-/// The likes of activities.
-pub struct LikesBatch {
+/// What the batches of one request work with.
+pub struct Source {
+    /// Answers them.
     pub likes: Likes,
+    /// Who asks.
     pub viewer: Arc<Viewer>,
+    /// How much of the likes to look at.
     pub survey: Survey,
+    /// Set when an answer may lack the newest likes.
     pub degraded: Degraded,
-    pub ahead: Arc<Ahead>,
+    /// What will be asked for next.
+    pub ahead: Ahead,
 }
+
+/// The likes of activities.
+pub struct LikesBatch(pub Arc<Source>);
 
 impl BatchFn<ActivityId, Found<LikeState>> for LikesBatch {
     async fn load(&mut self, keys: &[ActivityId]) -> HashMap<ActivityId, Found<LikeState>> {
-        let keys = self.ahead.activities.join(keys);
+        let keys = self.0.ahead.activities.join(keys);
         fill(&keys, self.look(&keys).await)
     }
 }
 
 impl LikesBatch {
     async fn look(&self, keys: &[ActivityId]) -> Result<HashMap<ActivityId, LikeState>> {
-        let viewer = if self.survey.viewer {
-            self.viewer.known().await?
+        let viewer = if self.0.survey.viewer {
+            self.0.viewer.known().await?
         } else {
             None
         };
-        let looks = self.likes.look(keys, viewer, self.survey.look).await?;
+        let looks = self.0.likes.look(keys, viewer, self.0.survey.look).await?;
         if looks.degraded {
-            self.degraded.set();
+            self.0.degraded.set();
         }
         let top = looks.states.values().flat_map(|state| &state.top);
-        self.ahead.users.announce(top.map(|liker| liker.user));
+        self.0.ahead.users.announce(top.map(|liker| liker.user));
         Ok(looks.states)
     }
 }
 
 /// Rows of users.
-pub struct UsersBatch {
-    pub likes: Likes,
-    pub ahead: Arc<Ahead>,
-}
+pub struct UsersBatch(pub Arc<Source>);
 
 impl BatchFn<UserId, Found<User>> for UsersBatch {
     async fn load(&mut self, keys: &[UserId]) -> HashMap<UserId, Found<User>> {
-        let keys = self.ahead.users.join(keys);
-        let users = self.likes.users(&keys).await;
+        let keys = self.0.ahead.users.join(keys);
+        let users = self.0.likes.users(&keys).await;
         fill(&keys, users.map_err(Into::into))
     }
 }
 
 /// Rows of activities.
-pub struct ActivitiesBatch {
-    pub likes: Likes,
-    pub ahead: Arc<Ahead>,
-}
+pub struct ActivitiesBatch(pub Arc<Source>);
 
 impl BatchFn<ActivityId, Found<Activity>> for ActivitiesBatch {
     async fn load(&mut self, keys: &[ActivityId]) -> HashMap<ActivityId, Found<Activity>> {
-        let rows = self.likes.activities(keys).await;
+        let rows = self.0.likes.activities(keys).await;
         if let Ok(rows) = &rows {
-            self.ahead.arrived(rows.values());
+            self.0.ahead.arrived(rows.values());
         }
         fill(keys, rows.map_err(Into::into))
     }
@@ -86,18 +88,15 @@ impl BatchFn<ActivityId, Found<Activity>> for ActivitiesBatch {
 pub type LikersKey = (ActivityId, Page<Liker>);
 
 /// Pages of likers.
-pub struct LikersBatch {
-    pub likes: Likes,
-    pub ahead: Arc<Ahead>,
-}
+pub struct LikersBatch(pub Arc<Source>);
 
 impl BatchFn<LikersKey, Found<Slice<Liker>>> for LikersBatch {
     async fn load(&mut self, keys: &[LikersKey]) -> HashMap<LikersKey, Found<Slice<Liker>>> {
         let pages = by_page(keys).into_iter().map(async |(page, ids)| {
-            let slices = self.likes.likers(&ids, &page).await;
+            let slices = self.0.likes.likers(&ids, &page).await;
             if let Ok(slices) = &slices {
                 let likers = slices.values().flat_map(|slice| &slice.items);
-                self.ahead.users.announce(likers.map(|liker| liker.user));
+                self.0.ahead.users.announce(likers.map(|liker| liker.user));
             }
             with_page(page, fill(&ids, slices.map_err(Into::into)))
         });
@@ -109,18 +108,15 @@ impl BatchFn<LikersKey, Found<Slice<Liker>>> for LikersBatch {
 pub type LikedKey = (UserId, Page<LikedPlace>);
 
 /// Pages of what users like.
-pub struct LikedBatch {
-    pub likes: Likes,
-    pub ahead: Arc<Ahead>,
-}
+pub struct LikedBatch(pub Arc<Source>);
 
 impl BatchFn<LikedKey, Found<Slice<LikedActivity>>> for LikedBatch {
     async fn load(&mut self, keys: &[LikedKey]) -> HashMap<LikedKey, Found<Slice<LikedActivity>>> {
         let pages = by_page(keys).into_iter().map(async |(page, ids)| {
-            let slices = self.likes.liked(&ids, &page).await;
+            let slices = self.0.likes.liked(&ids, &page).await;
             if let Ok(slices) = &slices {
                 let liked = slices.values().flat_map(|slice| &slice.items);
-                self.ahead.arrived(liked.map(|liked| &liked.activity));
+                self.0.ahead.arrived(liked.map(|liked| &liked.activity));
             }
             with_page(page, fill(&ids, slices.map_err(Into::into)))
         });

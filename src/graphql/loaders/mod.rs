@@ -13,7 +13,8 @@ use dataloader::cached::Loader;
 
 use self::ahead::Ahead;
 use self::batch::{
-    ActivitiesBatch, Found, LikedBatch, LikedKey, LikersBatch, LikersKey, LikesBatch, UsersBatch,
+    ActivitiesBatch, Found, LikedBatch, LikedKey, LikersBatch, LikersKey, LikesBatch, Source,
+    UsersBatch,
 };
 use super::context::{Degraded, Viewer};
 use super::document::Survey;
@@ -42,44 +43,27 @@ pub struct Loaders {
     activities: RowLoader<ActivityId, Activity, ActivitiesBatch>,
     likers: RowLoader<LikersKey, Slice<Liker>, LikersBatch>,
     liked: RowLoader<LikedKey, Slice<LikedActivity>, LikedBatch>,
-    ahead: Arc<Ahead>,
+    source: Arc<Source>,
 }
 
 impl Loaders {
     /// Empty loaders.
     pub fn new(likes: &Likes, viewer: &Arc<Viewer>, survey: Survey, degraded: Degraded) -> Self {
-        let ahead = Arc::new(Ahead::default());
-        let (likes, viewer) = (likes.clone(), Arc::clone(viewer));
-        let likes_batch = LikesBatch {
+        let source = Arc::new(Source {
             likes: likes.clone(),
-            viewer,
+            viewer: Arc::clone(viewer),
             survey,
             degraded,
-            ahead: Arc::clone(&ahead),
-        };
-        let users_batch = UsersBatch {
-            likes: likes.clone(),
-            ahead: Arc::clone(&ahead),
-        };
-        let activities_batch = ActivitiesBatch {
-            likes: likes.clone(),
-            ahead: Arc::clone(&ahead),
-        };
-        let likers_batch = LikersBatch {
-            likes: likes.clone(),
-            ahead: Arc::clone(&ahead),
-        };
-        let liked_batch = LikedBatch {
-            likes,
-            ahead: Arc::clone(&ahead),
-        };
+            ahead: Ahead::default(),
+        });
+        let share = || Arc::clone(&source);
         Self {
-            likes: loader(likes_batch, ROW_ROUNDS),
-            users: loader(users_batch, ROW_ROUNDS),
-            activities: loader(activities_batch, ROW_ROUNDS),
-            likers: loader(likers_batch, PAGE_ROUNDS),
-            liked: loader(liked_batch, PAGE_ROUNDS),
-            ahead,
+            likes: loader(LikesBatch(share()), ROW_ROUNDS),
+            users: loader(UsersBatch(share()), ROW_ROUNDS),
+            activities: loader(ActivitiesBatch(share()), ROW_ROUNDS),
+            likers: loader(LikersBatch(share()), PAGE_ROUNDS),
+            liked: loader(LikedBatch(share()), PAGE_ROUNDS),
+            source,
         }
     }
 
@@ -123,16 +107,16 @@ impl Loaders {
 
     /// Tells of activities that a list brought, whose fields will ask for more.
     pub fn arrived<'a>(&self, rows: impl IntoIterator<Item = &'a Activity>) {
-        self.ahead.arrived(rows);
+        self.source.ahead.arrived(rows);
     }
 
     /// Forgets what a change of an activity's likes has made old, and remembers the new state where it is known.
     pub async fn changed(&self, activity: ActivityId, state: Option<&Arc<LikeState>>) {
-        self.ahead.activities.forget(activity);
+        self.source.ahead.activities.forget(activity);
         match state {
             Some(state) => {
                 let likers = state.top.iter().map(|liker| liker.user);
-                self.ahead.users.announce(likers);
+                self.source.ahead.users.announce(likers);
                 let found = Ok(Some(Arc::clone(state)));
                 self.likes.prime(activity, found).await;
             }

@@ -1,0 +1,53 @@
+# Everything that is done with this project by hand or by a machine. `make` alone lists it.
+
+# Cargo may have been told to build elsewhere.
+target := $(or $(CARGO_TARGET_DIR),target)
+bundles := web/vendor/graphiql.min.js
+browser_tests := tests/browser/node_modules/.package-lock.json
+
+.DEFAULT_GOAL := help
+.PHONY: help dev test test-rust test-web lint graphiql clean
+
+help: ## List what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+dev: ## Install what is missing, build and run everything on this machine
+	@script/setup dev
+	@command -v npm >/dev/null && $(MAKE) --no-print-directory graphiql || echo 'warning: going on without GraphiQL' >&2
+	@cargo build --locked
+	@exec $(target)/debug/likewise dev
+
+test: ## Run all tests: Rust, pages, and both together in a browser
+	@script/setup test
+	@$(MAKE) --no-print-directory test-rust test-web
+	@echo 'All tests passed.'
+
+test-rust: $(bundles)
+	cargo test --locked
+
+# Pages and server meet in a real browser, so both have to be built.
+test-web: $(bundles) $(browser_tests)
+	cargo build --locked
+	LIKEWISE_BIN=$(abspath $(target)/debug/likewise) node --test tests/browser/*.test.js
+
+lint: ## Check format, lints and documentation
+	cargo fmt --check
+	cargo clippy --locked --all-targets -- -D warnings
+	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps
+
+graphiql: $(bundles) ## Fetch GraphiQL's files, once, for the next build to take in
+	@:
+
+# npm's whole folder is 30 times what is needed of it, so it does not stay.
+$(bundles): web/package-lock.json script/graphiql
+	@script/setup graphiql
+	@script/graphiql
+
+$(browser_tests): tests/browser/package-lock.json
+	cd tests/browser && npm ci --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+clean: ## Remove everything that was built or fetched
+	cargo clean
+	rm -rf tests/browser/node_modules
+	find web/vendor -type f ! -name .gitkeep -delete
