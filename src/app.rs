@@ -28,7 +28,7 @@ const SQL_PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A setting.
-    #[error("a setting cannot be used")]
+    #[error(transparent)]
     Setting(#[from] crate::config::Invalid),
     /// SQL.
     #[error("the database cannot be used")]
@@ -70,9 +70,11 @@ pub struct Addresses {
 /// # Errors
 /// It cannot be reached, or says what to run.
 pub async fn open_store(storage: &Storage) -> Result<Arc<dyn Store>, Error> {
-    let store = open_unmigrated_store(storage).await?;
+    let store = open_unmigrated_store(storage)?;
     store.verify().await?;
-    store.ensure_checkpoints(Partitions(storage.cache.partitions)).await?;
+    store
+        .ensure_checkpoints(Partitions(storage.cache.partitions))
+        .await?;
     Ok(store)
 }
 
@@ -80,12 +82,12 @@ pub async fn open_store(storage: &Storage) -> Result<Arc<dyn Store>, Error> {
 ///
 /// # Errors
 /// It cannot be reached.
-pub async fn open_unmigrated_store(storage: &Storage) -> Result<Arc<dyn Store>, Error> {
+pub fn open_unmigrated_store(storage: &Storage) -> Result<Arc<dyn Store>, Error> {
     let options = store::Options {
         connections: storage.database.database_connections,
         patience: SQL_PATIENCE,
     };
-    Ok(store::open(storage.database.require()?.expose(), &options).await?)
+    Ok(store::open(storage.database.require()?.expose(), &options)?)
 }
 
 /// Prepares connections to Redis, which may still be away.
@@ -100,7 +102,10 @@ pub async fn open_cache(storage: &Storage) -> Result<Arc<Cache>, Error> {
         partitions: Partitions(partitions),
         ttl: storage.cache.cache_ttl,
         idempotency_ttl: storage.cache.idempotency_ttl,
-        max_backlog: storage.cache.max_backlog.div_ceil(u64::from(partitions.get())),
+        max_backlog: storage
+            .cache
+            .max_backlog
+            .div_ceil(u64::from(partitions.get())),
         connections: storage.redis.redis_connections,
         timeout: storage.redis.redis_timeout,
     };
@@ -200,7 +205,10 @@ impl App {
         let address = listener.local_addr()?;
         let recorder = telemetry::recorder().map_err(|error| Error::Metrics(error.into()))?;
         let routes = http::metrics::router(recorder.clone(), self.checks());
-        shutdown.spawn("metrics server", http::serve(listener, routes, shutdown.clone()));
+        shutdown.spawn(
+            "metrics server",
+            http::serve(listener, routes, shutdown.clone()),
+        );
         let upkeep = http::metrics::keep_up(recorder, shutdown.token());
         shutdown.spawn("metrics upkeep", infallible(upkeep));
         Ok(address)

@@ -57,20 +57,20 @@ impl Redis {
             return Err(Invalid::new(URL, reason));
         };
         let scheme = secret.expose().split_once("://").unwrap_or_default().0;
-        if matches!(scheme, "unix" | "redis+unix") {
-            return Ok(secret);
-        }
-        if !matches!(scheme, "redis" | "rediss") {
-            let reason = "does not begin with redis://, rediss:// or unix://";
-            return Err(Invalid::new(URL, reason));
-        }
-        let host = url::Url::parse(secret.expose()).ok();
-        if !host.is_some_and(|url| url.has_host()) {
-            let reason = "is not an address like redis://user:password@localhost:6379; \
-                          in a password, write / as %2F, @ as %40 and # as %23";
-            return Err(Invalid::new(URL, reason));
-        }
-        Ok(secret)
+        let address = url::Url::parse(secret.expose()).ok();
+        let has_host = address.as_ref().is_some_and(url::Url::has_host);
+        let has_path = address.is_some_and(|url| url.path().len() > 1);
+        let reason = match scheme {
+            "redis" | "rediss" if has_host => return Ok(secret),
+            "unix" | "redis+unix" if has_path => return Ok(secret),
+            "redis" | "rediss" => {
+                "is not an address like redis://user:password@localhost:6379; \
+                 in a password, write / as %2F, @ as %40 and # as %23"
+            }
+            "unix" | "redis+unix" => "names no socket; write it like unix:///run/redis.sock",
+            _ => "does not begin with redis://, rediss:// or unix://",
+        };
+        Err(Invalid::new(URL, reason))
     }
 }
 
@@ -91,7 +91,12 @@ mod tests {
                 .map(|_| ())
                 .map_err(|error| error.to_string())
         };
-        for url in ["redis://localhost", "rediss://a:b@[::1]:6380/2", "unix:///run/redis.sock"] {
+        for url in [
+            "redis://localhost",
+            "rediss://a:b@[::1]:6380/2",
+            "redis+unix:///tmp/redis.sock",
+            "unix:///tmp/redis.sock?db=1",
+        ] {
             assert_eq!(require(Some(url)), Ok(()), "{url}");
         }
         for url in [
@@ -101,6 +106,7 @@ mod tests {
             "redis:localhost",
             "redis://",
             "redis://x:y/z@localhost",
+            "unix://",
         ] {
             let error = require(Some(url)).unwrap_err();
             assert!(error.starts_with("REDIS_URL "), "{url}: {error}");

@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use super::observe::Note;
+use crate::graphql::Code;
 
 /// The one text for every token that is not believed: which part was wrong helps only a forger.
 const BAD_TOKEN: &str = "The bearer token is not valid. Sign in again, or send no Authorization \
@@ -18,14 +19,14 @@ const BAD_TOKEN: &str = "The bearer token is not valid. Sign in again, or send n
 #[derive(Debug)]
 pub(super) struct Failure {
     status: StatusCode,
-    code: &'static str,
+    code: Code,
     outcome: Option<&'static str>,
     error: Box<ServerError>,
     header: Option<(HeaderName, HeaderValue)>,
 }
 
 impl Failure {
-    fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+    fn new(status: StatusCode, code: Code, message: impl Into<String>) -> Self {
         Self {
             status,
             code,
@@ -47,7 +48,7 @@ impl Failure {
 
     /// Something is wrong with what was sent.
     pub(super) fn bad_input(message: impl Into<String>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, "BAD_USER_INPUT", message)
+        Self::new(StatusCode::BAD_REQUEST, Code::BadUserInput, message)
     }
 
     /// Something is wrong with the GraphQL document, at a place.
@@ -58,7 +59,7 @@ impl Failure {
     }
 
     pub(super) fn bad_token() -> Self {
-        Self::new(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", BAD_TOKEN)
+        Self::new(StatusCode::UNAUTHORIZED, Code::Unauthenticated, BAD_TOKEN)
             .with_header(WWW_AUTHENTICATE, r#"Bearer error="invalid_token""#)
     }
 
@@ -66,7 +67,7 @@ impl Failure {
     pub(super) fn no_keys() -> Self {
         let message =
             "The identity provider cannot be reached to verify the token. Try again soon.";
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", message)
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, message)
             .with_outcome("not_applied")
             .with_header(RETRY_AFTER, "5")
     }
@@ -74,18 +75,19 @@ impl Failure {
     pub(super) fn timed_out() -> Self {
         let message = "The request took too long. A change may have happened: repeat it with the \
                        same idempotencyKey.";
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", message).with_outcome("unknown")
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, message)
+            .with_outcome("unknown")
     }
 
     pub(super) fn internal() -> Self {
         let message = "Something went wrong on our side. A change may have happened: repeat it with \
                        the same idempotencyKey.";
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", message)
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, Code::Internal, message)
     }
 
     pub(super) fn mutation_over_get() -> Self {
         let message = "GET answers queries only. Send mutations by POST.";
-        Self::new(StatusCode::METHOD_NOT_ALLOWED, "BAD_USER_INPUT", message)
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, Code::BadUserInput, message)
             .with_header(ALLOW, "POST")
     }
 
@@ -95,18 +97,18 @@ impl Failure {
 
     pub(super) fn other_method() -> Self {
         let message = "Send queries by GET or POST, and mutations by POST.";
-        Self::new(StatusCode::METHOD_NOT_ALLOWED, "BAD_USER_INPUT", message)
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, Code::BadUserInput, message)
             .with_header(ALLOW, "GET, HEAD, POST")
     }
 
     pub(super) fn not_acceptable() -> Self {
         let message = "Answers are application/json or application/graphql-response+json.";
-        Self::new(StatusCode::NOT_ACCEPTABLE, "BAD_USER_INPUT", message)
+        Self::new(StatusCode::NOT_ACCEPTABLE, Code::BadUserInput, message)
     }
 
     pub(super) fn too_large(limit: usize) -> Self {
         let message = format!("The body is larger than {limit} bytes.");
-        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "BAD_USER_INPUT", message)
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, Code::BadUserInput, message)
     }
 
     /// Content types that browsers send to other sites without asking first are among the refused.
@@ -114,7 +116,7 @@ impl Failure {
         let message = "Send the request as JSON, with the header Content-Type: application/json.";
         Self::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "BAD_USER_INPUT",
+            Code::BadUserInput,
             message,
         )
         .with_header(HeaderName::from_static("accept-post"), "application/json")
@@ -125,7 +127,7 @@ impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let mut error = self.error;
         let mut extensions = ErrorExtensionValues::default();
-        extensions.set("code", self.code);
+        extensions.set("code", self.code.name());
         if let Some(outcome) = self.outcome {
             extensions.set("outcome", outcome);
         }
@@ -135,7 +137,7 @@ impl IntoResponse for Failure {
         let mut response = (self.status, headers, body).into_response();
         response.extensions_mut().insert(Note {
             operation: None,
-            code: Some(self.code.to_owned()),
+            code: Some(self.code.name().to_owned()),
         });
         response
     }
@@ -144,5 +146,5 @@ impl IntoResponse for Failure {
 /// Answers to any path that is not one of ours.
 pub(super) async fn not_found() -> Response {
     let message = "There is nothing here. GraphQL is served at /graphql.";
-    Failure::new(StatusCode::NOT_FOUND, "NOT_FOUND", message).into_response()
+    Failure::new(StatusCode::NOT_FOUND, Code::NotFound, message).into_response()
 }

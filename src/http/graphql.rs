@@ -144,7 +144,8 @@ fn rendered(mut executed: Executed, operation: Option<String>) -> Response {
     let status = if was_executed {
         StatusCode::OK
     } else {
-        refused(&mut executed.errors)
+        executed.errors.truncate(MOST_ERRORS);
+        refused(&executed.errors)
     };
     let body = Rendered {
         data: was_executed.then_some(&executed.data),
@@ -163,13 +164,8 @@ fn was_executed(executed: &Executed) -> bool {
     executed.data != Value::Null || errors.is_empty() || errors.iter().any(|it| !it.path.is_empty())
 }
 
-/// Sees that every error has a code, and chooses the status by the first.
-fn refused(errors: &mut Vec<ServerError>) -> StatusCode {
-    errors.truncate(MOST_ERRORS);
-    for error in errors.iter_mut().filter(|error| code(error).is_none()) {
-        let extensions = error.extensions.get_or_insert_default();
-        extensions.set("code", "BAD_USER_INPUT");
-    }
+/// The status of a request that GraphQL refused as a whole.
+fn refused(errors: &[ServerError]) -> StatusCode {
     match errors.first().and_then(code).as_deref() {
         Some("UNAUTHENTICATED") => StatusCode::UNAUTHORIZED,
         Some("FORBIDDEN") => StatusCode::FORBIDDEN,

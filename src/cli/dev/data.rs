@@ -17,7 +17,9 @@ const SECRET_BYTES: usize = 64;
 #[derive(Debug, thiserror::Error)]
 pub enum DataError {
     /// Another process has it.
-    #[error("{0} is in use by another `likewise dev`: end that one, or choose another LIKEWISE_DATA")]
+    #[error(
+        "{0} is in use by another `likewise dev`: end that one, or choose another LIKEWISE_DATA"
+    )]
     InUse(PathBuf),
     /// The operating system refuses.
     #[error("{0} cannot be used")]
@@ -53,7 +55,10 @@ impl DataFolder {
 
     /// The address of the SQLite file.
     pub fn database_url(&self) -> Secret {
-        Secret::from(format!("sqlite:{}", self.path.join("likewise.db").display()))
+        Secret::from(format!(
+            "sqlite:{}",
+            self.path.join("likewise.db").display()
+        ))
     }
 
     /// The secret that signs tokens of this folder: made once, so that tokens stay good after a restart.
@@ -68,7 +73,8 @@ impl DataFolder {
         let secret = URL_SAFE_NO_PAD.encode(rand::random::<[u8; SECRET_BYTES]>());
         let mut options = File::options();
         let file = options.write(true).create_new(true).mode(0o600).open(&path);
-        file.and_then(|mut file| file.write_all(secret.as_bytes())).map_err(failed)?;
+        file.and_then(|mut file| file.write_all(secret.as_bytes()))
+            .map_err(failed)?;
         Ok(Secret::from(secret))
     }
 }

@@ -16,10 +16,10 @@ use crate::http::DemoUser;
 use crate::http::auth::{Grant, sign};
 use crate::shutdown::Shutdown;
 use crate::telemetry;
-use data::DataFolder;
 pub use data::DataError;
-pub use redis::RedisError;
+use data::DataFolder;
 use redis::PrivateRedis;
+pub use redis::RedisError;
 
 /// A feed that scrolls for a while, with activities that many and that nobody likes.
 const DEMO: Size = Size {
@@ -41,7 +41,12 @@ const TOKEN_TTL: Duration = Duration::from_hours(24 * 30);
 #[expect(clippy::doc_markdown, reason = "help texts are read without Markdown")]
 pub struct Dev {
     /// The folder that keeps all data; made if it is missing, safe to delete
-    #[arg(long, env = "LIKEWISE_DATA", default_value = ".likewise", value_name = "FOLDER")]
+    #[arg(
+        long,
+        env = "LIKEWISE_DATA",
+        default_value = ".likewise",
+        value_name = "FOLDER"
+    )]
     data: PathBuf,
 
     #[command(flatten)]
@@ -98,7 +103,13 @@ impl Dev {
         let app = App::open(&self.storage).await?;
         let users = self.demo_users()?;
         let addresses = app
-            .serve(&self.server, &self.access, &self.process, Some(users.clone()), shutdown)
+            .serve(
+                &self.server,
+                &self.access,
+                &self.process,
+                Some(users.clone()),
+                shutdown,
+            )
             .await?;
         app.work(&self.worker, shutdown);
         self.greet(&addresses, &users);
@@ -136,7 +147,10 @@ impl Dev {
         println!("  Metrics     http://{}/metrics", addresses.metrics);
         println!("  Data        {}", self.data.display());
         if let Some(user) = users.first() {
-            println!("\nA token of {}, for the header Authorization: Bearer ...\n", user.name);
+            println!(
+                "\nA token of {}, for the header Authorization: Bearer ...\n",
+                user.name
+            );
             println!("  {}", user.token);
             println!("\nTokens of the other demo users: http://{api}/dev/users");
         }

@@ -23,7 +23,9 @@ const SOCKET_PATH_BYTES: usize = 100;
 #[derive(Debug, thiserror::Error)]
 pub enum RedisError {
     /// No program of that kind is installed.
-    #[error("neither redis-server nor valkey-server is installed: install one, run `make dev`, or set REDIS_URL")]
+    #[error(
+        "neither redis-server nor valkey-server is installed: install one, run `make dev`, or set REDIS_URL"
+    )]
     NotInstalled,
     /// The path is too long for a socket.
     #[error("the path {0} is too long for a socket: choose a shorter LIKEWISE_DATA")]
@@ -55,11 +57,14 @@ impl PrivateRedis {
         }
         let url = format!("redis+unix://{}", socket.display());
         let log = folder.join("redis.log");
-        let client = redis::Client::open(url.as_str()).map_err(|_| RedisError::LongPath(socket.clone()))?;
+        let client =
+            redis::Client::open(url.as_str()).map_err(|_| RedisError::LongPath(socket.clone()))?;
         // A predecessor that was killed may have left its Redis running on this very data.
         shut_down(&client).await;
         let mut redis = Self {
-            child: spawn(&folder, &socket, &log).map_err(failed)?.ok_or(RedisError::NotInstalled)?,
+            child: spawn(&folder, &socket, &log)
+                .map_err(failed)?
+                .ok_or(RedisError::NotInstalled)?,
             client,
             url,
         };
@@ -105,7 +110,14 @@ fn spawn(folder: &Path, socket: &Path, log: &Path) -> io::Result<Option<Child>> 
             .arg(folder)
             .arg("--logfile")
             .arg(log)
-            .args(["--appendonly", "yes", "--save", "", "--maxmemory-policy", "volatile-ttl"])
+            .args([
+                "--appendonly",
+                "yes",
+                "--save",
+                "",
+                "--maxmemory-policy",
+                "volatile-ttl",
+            ])
             .args(["--daemonize", "no"])
             .stdin(Stdio::null())
             .stdout(Stdio::null())

@@ -90,12 +90,19 @@ impl Generator {
         while times.len() < likers.len() {
             // Most likes come soon.
             let part: f64 = self.random.random::<f64>().powi(3);
-            #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "any moment will do")]
+            #[expect(
+                clippy::cast_precision_loss,
+                clippy::cast_possible_truncation,
+                reason = "any moment will do"
+            )]
             times.insert(since + (part * span as f64) as i64);
         }
         let times = times.into_iter().map(Timestamp);
         let likers = likers.into_iter().map(|place| users[place]);
-        times.zip(likers).map(|(at, user)| (activity, Liker { at, user })).collect()
+        times
+            .zip(likers)
+            .map(|(at, user)| (activity, Liker { at, user }))
+            .collect()
     }
 
     /// Places of different users, those in front more often.
@@ -128,7 +135,9 @@ impl Generator {
         reason = "counts of demo data are small"
     )]
     fn most(&self) -> usize {
-        ((self.size.users as f64 * MOST) as usize).max(1).min(self.size.users)
+        ((self.size.users as f64 * MOST) as usize)
+            .max(1)
+            .min(self.size.users)
     }
 
     /// The last activity is a few minutes old.
@@ -143,7 +152,9 @@ fn apportioned(weights: &[f64], total: usize, most: usize) -> Vec<usize> {
     let mut shares = vec![0; weights.len()];
     let mut left = total.min(most * weights.len());
     while left > 0 {
-        let open: Vec<_> = (0..shares.len()).filter(|&place| shares[place] < most).collect();
+        let open: Vec<_> = (0..shares.len())
+            .filter(|&place| shares[place] < most)
+            .collect();
         let weight: f64 = open.iter().map(|&place| weights[place]).sum();
         let round = left;
         for place in open {
@@ -216,8 +227,8 @@ mod tests {
         let activity = ActivityId::new(1).unwrap();
         for count in [0, 50, 270] {
             let likes = generator.likes(0, activity, count, &users);
-            let likers: BTreeSet<_> = likes.iter().map(|(_, liker)| liker.user).collect();
-            assert_eq!(likers.len(), count);
+            let users: BTreeSet<_> = likes.iter().map(|(_, liker)| liker.user).collect();
+            assert_eq!(users.len(), count);
             assert!(likes.is_sorted_by(|a, b| a.1.at < b.1.at));
         }
     }

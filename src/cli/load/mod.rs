@@ -69,7 +69,9 @@ impl Load {
 }
 
 fn style() -> ProgressStyle {
-    let bar = ProgressStyle::with_template("{bar:40} {human_pos}/{human_len} rows, {elapsed}, {eta} left");
+    let bar = ProgressStyle::with_template(
+        "{bar:40} {human_pos}/{human_len} rows, {elapsed}, {eta} left",
+    );
     bar.unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
@@ -94,8 +96,9 @@ pub async fn load(
     let mut activities = Vec::with_capacity(size.activities);
     for start in (0..size.activities).step_by(CHUNK) {
         let places = start..size.activities.min(start + CHUNK);
-        let new: Vec<_> =
-            places.filter_map(|place| generator.activity(place, &users)).collect();
+        let new: Vec<_> = places
+            .filter_map(|place| generator.activity(place, &users))
+            .collect();
         activities.extend(store.load_activities(&new).await?);
         progress(new.len());
     }
