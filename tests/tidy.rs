@@ -1,6 +1,9 @@
 //! Holds the layout true: who may know whom, how long a file may be, what a script says of itself.
 
-#![expect(clippy::unwrap_used, reason = "a failed assertion is how a test speaks")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a failed assertion is how a test speaks"
+)]
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -6,5 +6,7 @@
 )]
 
 mod harness;
+mod race;
 mod servers;
+mod service;
 mod store;

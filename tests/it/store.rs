@@ -4,7 +4,7 @@ mod persist;
 mod users;
 mod world;
 
-use world::{Kind, World};
+pub use world::{Kind, World};
 
 macro_rules! conformance {
     ($($topic:ident { $($name:ident,)+ })+) => {

@@ -225,7 +225,12 @@ mod tests {
         assert_eq!(names.len(), 600);
         assert_eq!(users[0].name.as_deref(), Some("Ada Lovelace"));
         assert_eq!(users[24].name.as_deref(), Some("Ada Hopper"));
-        assert!(users[575].name.as_deref().is_some_and(|name| !name.ends_with('2')));
+        assert!(
+            users[575]
+                .name
+                .as_deref()
+                .is_some_and(|name| !name.ends_with('2'))
+        );
     }
 
     #[test]
