@@ -8,7 +8,6 @@ const URL: &str = "DATABASE_URL";
 
 /// The SQL database.
 #[derive(Debug, Clone, Args)]
-#[expect(clippy::doc_markdown, reason = "help texts are read without Markdown")]
 #[command(next_help_heading = "Database")]
 pub struct Database {
     /// The SQL database: `postgres://user:password@host/name`, or `sqlite:path/to/file.db`

@@ -73,7 +73,7 @@ pub(super) async fn demo_users(State(service): State<Arc<Service>>) -> Response 
 
 /// A file that a page loads.
 pub(super) async fn asset(Path(path): Path<String>, headers: HeaderMap) -> Response {
-    let is_ours = FOLDERS.iter().any(|folder| path.starts_with(folder));
+    let is_ours = FOLDERS.iter().any(|folder| path.starts_with(folder)) && !path.contains("..");
     match Web::get(&path).filter(|_| is_ours) {
         Some(found) => file(&found, &headers),
         None => Failure::not_found().into_response(),
