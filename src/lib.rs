@@ -2,6 +2,8 @@
 
 pub mod cli;
 
+pub mod app;
+
 pub mod http;
 
 pub mod graphql;

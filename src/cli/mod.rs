@@ -1,14 +1,22 @@
 //! The command line: one small file a command.
 
+mod dev;
+mod load;
+mod migrate;
+mod reconcile;
 mod schema;
+mod serve;
 mod setting;
 mod token;
+mod worker;
 
+use std::io;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::config::Invalid;
+use crate::{app, likes, shutdown, store};
 
 /// Wrong usage, as clap and most programs have it.
 const EXIT_USAGE: u8 = 2;
@@ -25,8 +33,14 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Schema(schema::Schema),
+    Dev(dev::Dev),
+    Serve(serve::Serve),
+    Worker(worker::WorkerCommand),
+    Migrate(migrate::Migrate),
+    Reconcile(reconcile::ReconcileCommand),
+    Load(load::Load),
     Token(token::Token),
+    Schema(schema::Schema),
 }
 
 /// Why a command failed.
@@ -35,13 +49,38 @@ pub enum Error {
     /// A setting cannot be used.
     #[error(transparent)]
     Setting(#[from] Invalid),
+    /// The process could not be put together.
+    #[error(transparent)]
+    App(#[from] app::Error),
+    /// The process ended otherwise than asked.
+    #[error(transparent)]
+    Shutdown(#[from] shutdown::Error),
+    /// The database failed.
+    #[error("the database failed the command")]
+    Store(#[from] store::Error),
+    /// Redis or the database failed.
+    #[error("the command could not be finished")]
+    Likes(#[from] likes::Error),
+    /// The data folder of `dev` cannot be used.
+    #[error(transparent)]
+    Data(#[from] dev::DataError),
+    /// The private Redis of `dev` cannot be used.
+    #[error(transparent)]
+    Redis(#[from] dev::RedisError),
+    /// A token was not signed.
+    #[error("a token cannot be signed")]
+    Sign(#[from] jsonwebtoken::errors::Error),
+    /// Something of the operating system.
+    #[error("the operating system refuses")]
+    System(#[from] io::Error),
 }
 
 impl Error {
     /// What the program ends with.
     pub fn exit_code(&self) -> ExitCode {
         match self {
-            Self::Setting(_) => ExitCode::from(EXIT_USAGE),
+            Self::Setting(_) | Self::App(app::Error::Setting(_)) => ExitCode::from(EXIT_USAGE),
+            _ => ExitCode::FAILURE,
         }
     }
 }
@@ -62,10 +101,19 @@ impl Cli {
 /// # Errors
 /// Says what failed, and why.
 pub fn run(cli: Cli) -> Result<ExitCode, Error> {
-    let is_good = match cli.command {
-        Command::Schema(schema::Schema {}) => schema::print(),
-        Command::Token(command) => command.run()?,
-    };
+    let runtime = tokio::runtime::Runtime::new()?;
+    let is_good = runtime.block_on(async {
+        match cli.command {
+            Command::Dev(command) => command.run().await,
+            Command::Serve(command) => command.run().await,
+            Command::Worker(command) => command.run().await,
+            Command::Migrate(command) => command.run().await,
+            Command::Reconcile(command) => command.run().await,
+            Command::Load(command) => command.run().await,
+            Command::Token(command) => command.run(),
+            Command::Schema(schema::Schema {}) => Ok(schema::print()),
+        }
+    })?;
     // A command can do its work and find that something is not as it should be.
     Ok(if is_good {
         ExitCode::SUCCESS

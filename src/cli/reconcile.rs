@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::Error;
 use crate::app;
 use crate::config::{Log, Storage};
 use crate::likes::reconcile::{Progress, Reconcile, Report};
@@ -28,7 +29,7 @@ pub struct ReconcileCommand {
 
 impl ReconcileCommand {
     /// Whether all is well, now.
-    pub async fn run(self) -> Result<bool, app::Error> {
+    pub(super) async fn run(self) -> Result<bool, Error> {
         crate::telemetry::init_logs(&self.log)?;
         let store = app::open_store(&self.storage).await?;
         let cache = app::open_cache(&self.storage).await?;
@@ -38,16 +39,23 @@ impl ReconcileCommand {
             Progress::Found(sets) => bar.inc_length(sets),
             Progress::Compared => bar.inc(1),
         };
-        let report = Reconcile::new(store, cache).run(self.repair, progress).await?;
+        let report = Reconcile::new(store, cache)
+            .run(self.repair, progress)
+            .await?;
         bar.finish_and_clear();
         print(&report, self.repair);
-        let unclear = report.differences.iter().any(|found| found.kind() == "unclear");
+        let unclear = report
+            .differences
+            .iter()
+            .any(|found| found.kind() == "unclear");
         Ok(report.differences.is_empty() || self.repair && !unclear)
     }
 }
 
 fn style() -> ProgressStyle {
-    let bar = ProgressStyle::with_template("{spinner} {human_pos} activities and sets compared, {elapsed}");
+    let bar = ProgressStyle::with_template(
+        "{spinner} {human_pos} activities and sets compared, {elapsed}",
+    );
     bar.unwrap_or_else(|_| ProgressStyle::default_spinner())
 }
 
@@ -67,6 +75,13 @@ fn print(report: &Report, repaired: bool) {
         println!("  {kind}: {count}");
     }
     if !report.differences.is_empty() {
-        println!("{}", if repaired { "Healed all but the unclear ones." } else { "Nothing was changed; --repair heals." });
+        println!(
+            "{}",
+            if repaired {
+                "Healed all but the unclear ones."
+            } else {
+                "Nothing was changed; --repair heals."
+            }
+        );
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 
 use super::Error;
-use crate::config::{self, Access, Invalid};
+use crate::config::{self, Access};
 use crate::domain::Subject;
 use crate::http::auth::{Grant, sign};
 
@@ -47,10 +47,7 @@ impl Token {
             issued_at: SystemTime::now(),
             ttl: self.ttl,
         };
-        let token = sign(secret, &grant).map_err(|error| Invalid {
-            setting: "LIKEWISE_JWT_SECRET",
-            reason: format!("cannot sign: {error}"),
-        })?;
+        let token = sign(secret, &grant)?;
         println!("{token}");
         Ok(true)
     }

@@ -29,7 +29,7 @@ use auth::Authenticator;
 pub use graphql::Execute;
 use health::Check;
 pub use pages::DemoUser;
-pub use server::{bind, serve};
+pub use server::{BindError, bind, serve};
 
 /// Answers that are no pages load nothing and are shown in no frame.
 const NO_PAGE: HeaderValue =

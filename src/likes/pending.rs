@@ -11,7 +11,7 @@ use crate::domain::{
     ActivityId, EventId, LikeEvent, LikeState, Liker, Page, Partition, Slice, StreamEntry, Take,
     UserId,
 };
-use crate::store::{LookQuery, RowsQuery, Snapshot, Store};
+use crate::store::{self, LookQuery, RowsQuery, Snapshot, Store};
 
 /// Entries of a stream in one command.
 const PAGE: usize = 1000;
@@ -22,6 +22,22 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// The last event of each user, by activity.
 type Events = HashMap<ActivityId, BTreeMap<UserId, LikeEvent>>;
 
+/// A question about likes: how to ask SQL about the rows, and how to lay events over the answer.
+trait Question: Sync {
+    /// The answer for one activity.
+    type Answer: Send;
+
+    /// Asks SQL.
+    fn ask(
+        &self,
+        store: &dyn Store,
+        rows: RowsQuery<'_>,
+    ) -> impl Future<Output = store::Result<Snapshot<Self::Answer>>> + Send;
+
+    /// Lays the last event of each user over the rows of all others.
+    fn overlay(&self, rows: Self::Answer, events: &BTreeMap<UserId, LikeEvent>) -> Self::Answer;
+}
+
 impl Likes {
     /// The likes of the activities; those of a partition that gives no consistent view are left out.
     pub(super) async fn pending_looks(
@@ -29,15 +45,7 @@ impl Likes {
         activities: &[ActivityId],
         query: &LookQuery<'_>,
     ) -> Result<HashMap<ActivityId, LikeState>> {
-        let read = async |store: &dyn Store, rows: RowsQuery<'_>| {
-            let query = LookQuery {
-                rows,
-                ..query.clone()
-            };
-            store.look(&query).await
-        };
-        let overlay = |state, events: &BTreeMap<_, _>| overlaid(state, events, query);
-        self.overlay(activities, read, overlay).await
+        self.overlay(activities, &LookQuestion(query)).await
     }
 
     /// The same page of the likers of each activity.
@@ -46,38 +54,14 @@ impl Likes {
         activities: &[ActivityId],
         page: &Page<Liker>,
     ) -> Result<HashMap<ActivityId, Slice<Liker>>> {
-        let wider = page.take.limit() + 1;
-        let wide = Page {
-            take: if page.take.is_first() {
-                Take::First(wider)
-            } else {
-                Take::Last(wider)
-            },
-            ..*page
-        };
-        let read = async |store: &dyn Store, rows: RowsQuery<'_>| store.likers(&rows, &wide).await;
-        let overlay = |slice: Slice<Liker>, events: &BTreeMap<_, _>| {
-            let mut merged = slice.items;
-            merged.extend(likes(events).into_iter().filter(|liker| {
-                page.after.is_none_or(|after| *liker > after)
-                    && page.before.is_none_or(|before| *liker < before)
-            }));
-            merged.sort_unstable();
-            if !page.take.is_first() {
-                merged.reverse();
-            }
-            merged.truncate(wider);
-            Slice::of(page, merged)
-        };
-        self.overlay(activities, read, overlay).await
+        self.overlay(activities, &PageQuestion(page)).await
     }
 
-    async fn overlay<T>(
+    async fn overlay<Q: Question>(
         &self,
         activities: &[ActivityId],
-        read: impl AsyncFn(&dyn Store, RowsQuery<'_>) -> crate::store::Result<Snapshot<T>>,
-        overlay: impl Fn(T, &BTreeMap<UserId, LikeEvent>) -> T,
-    ) -> Result<HashMap<ActivityId, T>> {
+        question: &Q,
+    ) -> Result<HashMap<ActivityId, Q::Answer>> {
         let mut shares: BTreeMap<Partition, Vec<ActivityId>> = BTreeMap::new();
         for &activity in activities {
             let partition = self.cache.partitions().of(activity);
@@ -101,17 +85,15 @@ impl Likes {
                     except: &except,
                     partitions: &[partition],
                 };
-                let snapshot = read(&*self.store, rows).await?;
+                let snapshot = question.ask(&*self.store, rows).await?;
                 if snapshot.checkpoints.get(&partition) != Some(&checkpoint) {
                     continue;
                 }
                 let none = BTreeMap::new();
-                found.extend(snapshot.found.into_iter().map(|(activity, rows)| {
-                    (
-                        activity,
-                        overlay(rows, events.get(&activity).unwrap_or(&none)),
-                    )
-                }));
+                for (activity, rows) in snapshot.found {
+                    let events = events.get(&activity).unwrap_or(&none);
+                    found.insert(activity, question.overlay(rows, events));
+                }
                 break;
             }
         }
@@ -155,6 +137,91 @@ impl Likes {
     }
 }
 
+struct LookQuestion<'a>(&'a LookQuery<'a>);
+
+impl Question for LookQuestion<'_> {
+    type Answer = LikeState;
+
+    async fn ask(
+        &self,
+        store: &dyn Store,
+        rows: RowsQuery<'_>,
+    ) -> store::Result<Snapshot<LikeState>> {
+        let query = LookQuery {
+            rows,
+            ..self.0.clone()
+        };
+        store.look(&query).await
+    }
+
+    /// Versions rise, so that an unpersisted like comes after every row.
+    fn overlay(&self, mut rows: LikeState, events: &BTreeMap<UserId, LikeEvent>) -> LikeState {
+        let LookQuery { viewer, look, .. } = self.0;
+        let likes = likes(events);
+        if let Some(event) = viewer.and_then(|viewer| events.get(&viewer)) {
+            rows.liked = event.liked;
+            let place = likes.iter().position(|like| like.user == event.user);
+            let place = place.filter(|_| look.rank);
+            let place = place.and_then(|place| i64::try_from(place).ok());
+            rows.rank = place.map(|place| rows.count + place + 1);
+        }
+        rows.count += i64::try_from(likes.len()).unwrap_or(i64::MAX);
+        let newest = events.values().map(|event| event.at).max();
+        rows.changed_at = rows.changed_at.max(newest);
+        rows.top.extend(likes);
+        rows.top.sort_unstable();
+        rows.top.truncate(look.top);
+        rows
+    }
+}
+
+struct PageQuestion<'a>(&'a Page<Liker>);
+
+impl PageQuestion<'_> {
+    /// One more than the page takes, as every question for a page asks for.
+    fn wide(&self) -> usize {
+        self.0.take.limit() + 1
+    }
+}
+
+impl Question for PageQuestion<'_> {
+    type Answer = Slice<Liker>;
+
+    async fn ask(
+        &self,
+        store: &dyn Store,
+        rows: RowsQuery<'_>,
+    ) -> store::Result<Snapshot<Slice<Liker>>> {
+        let take = if self.0.take.is_first() {
+            Take::First(self.wide())
+        } else {
+            Take::Last(self.wide())
+        };
+        let wide = Page { take, ..*self.0 };
+        store.likers(&rows, &wide).await
+    }
+
+    fn overlay(&self, rows: Slice<Liker>, events: &BTreeMap<UserId, LikeEvent>) -> Slice<Liker> {
+        let Page {
+            take,
+            after,
+            before,
+        } = self.0;
+        let mut merged = rows.items;
+        let mut likes = likes(events);
+        likes.retain(|liker| {
+            after.is_none_or(|after| *liker > after) && before.is_none_or(|before| *liker < before)
+        });
+        merged.extend(likes);
+        merged.sort_unstable();
+        if !take.is_first() {
+            merged.reverse();
+        }
+        merged.truncate(self.wide());
+        Slice::of(self.0, merged)
+    }
+}
+
 /// The likes among the events, earliest first.
 fn likes(events: &BTreeMap<UserId, LikeEvent>) -> Vec<Liker> {
     let mut likes: Vec<_> = events
@@ -167,30 +234,4 @@ fn likes(events: &BTreeMap<UserId, LikeEvent>) -> Vec<Liker> {
         .collect();
     likes.sort_unstable();
     likes
-}
-
-/// Lays events over the state of the rows of all other users. Versions rise, so that an unpersisted
-/// like comes after every row.
-fn overlaid(
-    mut rows: LikeState,
-    events: &BTreeMap<UserId, LikeEvent>,
-    query: &LookQuery<'_>,
-) -> LikeState {
-    let likes = likes(events);
-    if let Some(event) = query.viewer.and_then(|viewer| events.get(&viewer)) {
-        rows.liked = event.liked;
-        let place = likes.iter().position(|like| like.user == event.user);
-        let place = place
-            .filter(|_| query.look.rank)
-            .and_then(|place| i64::try_from(place).ok());
-        rows.rank = place.map(|place| rows.count + place + 1);
-    }
-    rows.count += i64::try_from(likes.len()).unwrap_or(i64::MAX);
-    rows.changed_at = rows
-        .changed_at
-        .max(events.values().map(|event| event.at).max());
-    rows.top.extend(likes);
-    rows.top.sort_unstable();
-    rows.top.truncate(query.look.top);
-    rows
 }

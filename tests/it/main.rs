@@ -1,0 +1,12 @@
+//! Tests against real servers: one binary, one harness.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on fails, and a panic says where"
+)]
+
+mod harness;
+mod race;
+mod servers;
+mod service;
+mod store;
