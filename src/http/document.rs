@@ -4,7 +4,7 @@
 
 use async_graphql::parser::types::{ExecutableDocument, OperationDefinition};
 use async_graphql::parser::{Error, parse_query};
-use async_graphql::{Name, ServerError};
+use async_graphql::{Name, ServerError, Value, Variables};
 
 /// Brackets within brackets. `GraphiQL`'s own introspection query has 15.
 const DEEPEST: usize = 50;
@@ -35,6 +35,23 @@ pub(super) fn selected<'a>(
     };
     let (name, operation) = operation.ok_or_else(|| ServerError::new(message, None))?;
     Ok((name.map(Name::as_str), &operation.node))
+}
+
+/// Sees that no variable is missing, before any part of a mutation is executed. Types are GraphQL's to judge.
+pub(super) fn check_variables(
+    operation: &OperationDefinition,
+    variables: &Variables,
+) -> Result<(), ServerError> {
+    for definition in &operation.variable_definitions {
+        let variable = &definition.node;
+        let name = &variable.name.node;
+        let is_needed = !variable.var_type.node.nullable && variable.default_value.is_none();
+        if is_needed && matches!(variables.get(name), None | Some(Value::Null)) {
+            let message = format!("The variable ${name} is missing.");
+            return Err(ServerError::new(message, Some(definition.pos)));
+        }
+    }
+    Ok(())
 }
 
 /// Counts tokens and nesting without parsing; texts and comments count for nothing.

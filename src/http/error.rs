@@ -85,6 +85,11 @@ impl Failure {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, Code::Internal, message)
     }
 
+    pub(super) fn not_found() -> Self {
+        let message = "There is nothing here. GraphQL is served at /graphql.";
+        Self::new(StatusCode::NOT_FOUND, Code::NotFound, message)
+    }
+
     pub(super) fn mutation_over_get() -> Self {
         let message = "GET answers queries only. Send mutations by POST.";
         Self::new(StatusCode::METHOD_NOT_ALLOWED, Code::BadUserInput, message)
@@ -145,6 +150,5 @@ impl IntoResponse for Failure {
 
 /// Answers to any path that is not one of ours.
 pub(super) async fn not_found() -> Response {
-    let message = "There is nothing here. GraphQL is served at /graphql.";
-    Failure::new(StatusCode::NOT_FOUND, Code::NotFound, message).into_response()
+    Failure::not_found().into_response()
 }

@@ -93,12 +93,12 @@ async fn execute(
     let document = document::parse(&request.query).map_err(Failure::bad_document)?;
     let selected = document::selected(&document, wanted).map_err(Failure::bad_document)?;
     let (name, operation) = selected;
-    if !allowed.contains(&operation.ty) {
-        return Err(match operation.ty {
-            OperationType::Subscription => Failure::subscription(),
-            OperationType::Query | OperationType::Mutation => Failure::mutation_over_get(),
-        });
+    match operation.ty {
+        kind if allowed.contains(&kind) => {}
+        _ if allowed.contains(&OperationType::Mutation) => return Err(Failure::subscription()),
+        _ => return Err(Failure::mutation_over_get()),
     }
+    document::check_variables(operation, &request.variables).map_err(Failure::bad_document)?;
     let name = name.map(|name| name.chars().take(LONGEST_NAME).collect());
     // What was looked at is what is executed: nothing reads the text a second time.
     request.set_parsed_query(document);

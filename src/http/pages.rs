@@ -8,13 +8,14 @@ use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY,
 };
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
-use axum::response::{Html, IntoResponse, Response};
+use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rust_embed::{EmbeddedFile, RustEmbed};
 use serde::Serialize;
 
-use super::{Service, error};
+use super::Service;
+use super::error::Failure;
 
 /// Scripts only from files of ours, nothing from elsewhere but pictures of users. Editors set styles
 /// in the page and may work in threads made from text.
@@ -43,25 +44,15 @@ pub struct DemoUser {
     pub token: String,
 }
 
-const NO_GRAPHIQL: &str = "<!doctype html>
-<html lang=\"en\">
-<meta charset=\"utf-8\">
-<title>GraphiQL is not in this build</title>
-<h1>GraphiQL is not in this build</h1>
-<p>Its files are fetched once: run <code>make graphiql</code>, then build again.</p>
-<p>The API works without it: send queries to <code>/graphql</code> by POST.</p>
-</html>
-";
-
 /// `GraphiQL`, or what to run to get it.
 pub(super) fn graphiql(headers: &HeaderMap) -> Response {
-    let has_bundles = Web::iter().any(|path| path.starts_with("vendor/") && path.ends_with(".js"));
-    let page = Web::get("graphiql/index.html").filter(|_| has_bundles);
-    let mut response = match page {
-        Some(page) => file(&page, headers),
-        None => ([(CACHE_CONTROL, REVALIDATE)], Html(NO_GRAPHIQL)).into_response(),
+    let is_complete = Web::get("vendor/graphiql.min.js").is_some();
+    let name = if is_complete {
+        "graphiql/index.html"
+    } else {
+        "graphiql/missing.html"
     };
-    response.headers_mut().insert(CONTENT_SECURITY_POLICY, PAGE);
+    let mut response = page(name, headers);
     // The same address answers others with JSON.
     response
         .headers_mut()
@@ -71,12 +62,7 @@ pub(super) fn graphiql(headers: &HeaderMap) -> Response {
 
 /// The feed page of `dev`.
 pub(super) async fn feed(headers: HeaderMap) -> Response {
-    let Some(page) = Web::get("feed/index.html") else {
-        return error::not_found().await;
-    };
-    let mut response = file(&page, &headers);
-    response.headers_mut().insert(CONTENT_SECURITY_POLICY, PAGE);
-    response
+    page("feed/index.html", &headers)
 }
 
 /// The users of `dev`.
@@ -87,11 +73,20 @@ pub(super) async fn demo_users(State(service): State<Arc<Service>>) -> Response 
 
 /// A file that a page loads.
 pub(super) async fn asset(Path(path): Path<String>, headers: HeaderMap) -> Response {
-    let is_ours = FOLDERS.iter().any(|folder| path.starts_with(folder));
+    let is_ours = FOLDERS.iter().any(|folder| path.starts_with(folder)) && !path.contains("..");
     match Web::get(&path).filter(|_| is_ours) {
         Some(found) => file(&found, &headers),
-        None => error::not_found().await,
+        None => Failure::not_found().into_response(),
     }
+}
+
+fn page(name: &str, headers: &HeaderMap) -> Response {
+    let Some(found) = Web::get(name) else {
+        return Failure::not_found().into_response();
+    };
+    let mut response = file(&found, headers);
+    response.headers_mut().insert(CONTENT_SECURITY_POLICY, PAGE);
+    response
 }
 
 fn file(file: &EmbeddedFile, headers: &HeaderMap) -> Response {

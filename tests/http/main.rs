@@ -1,0 +1,169 @@
+//! HTTP around GraphQL: methods, media types, sizes, refusals, panics and endings. What is executed is a
+//! schema of three fields, so that only HTTP is under test.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a failed assertion is how a test speaks"
+)]
+
+mod answers;
+mod ending;
+mod pages;
+mod requests;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::Duration;
+
+use async_graphql::{Context, EmptySubscription, Object, Schema};
+use axum::body::{Body, to_bytes};
+use axum::http::{HeaderMap, Request, StatusCode};
+use axum::routing::Router;
+use likewise::config::Access;
+use likewise::http::auth::Authenticator;
+use likewise::http::{DemoUser, Execute, Service, router};
+use serde_json::Value;
+use tower::ServiceExt;
+
+type Tiny = Schema<Query, Mutation, EmptySubscription>;
+
+struct Query;
+
+#[Object]
+impl Query {
+    async fn taps(&self, context: &Context<'_>) -> i32 {
+        context.data_unchecked::<AtomicI32>().load(Ordering::SeqCst)
+    }
+
+    /// Takes its time.
+    async fn slow(&self, milliseconds: u64) -> bool {
+        tokio::time::sleep(Duration::from_millis(milliseconds)).await;
+        true
+    }
+
+    /// Fails in a way that nobody has foreseen.
+    async fn panic(&self) -> bool {
+        assert!(std::hint::black_box(false), "on purpose");
+        true
+    }
+
+    /// Fails in a way that is foreseen, so that all data is null.
+    async fn fail(&self) -> async_graphql::Result<bool> {
+        tokio::task::yield_now().await;
+        Err("on purpose".into())
+    }
+}
+
+struct Mutation;
+
+#[Object]
+impl Mutation {
+    async fn tap(&self, context: &Context<'_>) -> i32 {
+        let taps = context.data_unchecked::<AtomicI32>();
+        taps.fetch_add(1, Ordering::SeqCst) + 1
+    }
+
+    async fn at(&self, least: i32) -> i32 {
+        least
+    }
+}
+
+/// The API, and the schema behind it.
+struct Api {
+    routes: Router,
+    taps: Tiny,
+}
+
+impl Api {
+    async fn new() -> Self {
+        Self::with(Duration::from_secs(5), None).await
+    }
+
+    async fn with(request_timeout: Duration, demo: Option<Vec<DemoUser>>) -> Self {
+        let access = Access {
+            jwt_secret: Some("0123456789abcdef0123456789abcdef".to_owned().into()),
+            ..Access::default()
+        };
+        let taps = Schema::build(Query, Mutation, EmptySubscription)
+            .data(AtomicI32::new(0))
+            .finish();
+        let schema = taps.clone();
+        let execute: Execute = Arc::new(move |_, request| {
+            let schema = schema.clone();
+            Box::pin(async move { schema.execute(request).await })
+        });
+        let routes = router(Service {
+            execute,
+            authenticator: Authenticator::new(&access).await.unwrap(),
+            checks: Vec::new(),
+            request_timeout,
+            demo,
+        });
+        Self { routes, taps }
+    }
+
+    async fn send(&self, request: Request<Body>) -> Answer {
+        let response = self.routes.clone().oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let bytes = to_bytes(body, usize::MAX).await.unwrap();
+        Answer {
+            status: parts.status,
+            headers: parts.headers,
+            text: String::from_utf8(bytes.into()).unwrap(),
+        }
+    }
+
+    async fn get(&self, address: &str, headers: &[(&str, &str)]) -> Answer {
+        self.send(request("GET", address, headers, Body::empty()))
+            .await
+    }
+
+    /// Posts JSON.
+    async fn post(&self, body: impl ToString) -> Answer {
+        let headers = [("content-type", "application/json")];
+        let body = Body::from(body.to_string());
+        self.send(request("POST", "/graphql", &headers, body)).await
+    }
+
+    /// How often `tap` was executed.
+    async fn taps(&self) -> i64 {
+        let response = self.taps.execute("{ taps }").await;
+        response.data.into_json().unwrap()["taps"].as_i64().unwrap()
+    }
+}
+
+fn request(method: &str, address: &str, headers: &[(&str, &str)], body: Body) -> Request<Body> {
+    let builder = Request::builder().method(method).uri(address);
+    let builder = headers.iter().fold(builder, |builder, (name, value)| {
+        builder.header(*name, *value)
+    });
+    builder.body(body).unwrap()
+}
+
+struct Answer {
+    status: StatusCode,
+    headers: HeaderMap,
+    text: String,
+}
+
+impl Answer {
+    fn header(&self, name: &str) -> &str {
+        let value = self.headers.get(name);
+        value.map_or("", |value| value.to_str().unwrap())
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap()
+    }
+
+    /// The code of the first error of a body in GraphQL's shape.
+    fn code(&self) -> String {
+        let body = self.json();
+        let error = &body["errors"][0];
+        assert!(!error["message"].as_str().unwrap().is_empty());
+        error["extensions"]["code"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    }
+}
