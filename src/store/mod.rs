@@ -211,6 +211,8 @@ pub enum Persisted {
         set_aside: Vec<DeadLetter>,
         /// Activities of this batch that SQL does not have.
         gone: Vec<ActivityId>,
+        /// Activities that SQL has, but of which a like was set aside: their sets show more than SQL keeps.
+        refused: Vec<ActivityId>,
     },
     /// Somebody else has moved the checkpoint; nothing was written.
     Fenced,

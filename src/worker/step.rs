@@ -4,7 +4,7 @@ use metrics::{counter, histogram};
 
 use super::plan::{End, Plan, end, plan, skip};
 use super::{Error, Worker};
-use crate::domain::{EventId, Partition};
+use crate::domain::{ActivityId, EventId, Partition};
 use crate::store::Persisted;
 use crate::telemetry;
 
@@ -97,6 +97,9 @@ impl Worker {
         let checkpoint = self.store.checkpoint(partition).await?;
         let mut persisted = self.cache.all_pending(partition).await?;
         persisted.retain(|(_, newest)| *newest <= checkpoint);
+        // It may have set likes aside that their sets still show: rebuilt sets do not.
+        let activities: Vec<_> = persisted.iter().map(|(activity, _)| *activity).collect();
+        self.drop_each(&activities).await?;
         self.cache.settle(partition, &persisted).await?;
         self.cache.trim(partition, checkpoint).await?;
         Ok(checkpoint)
@@ -104,7 +107,13 @@ impl Worker {
 
     async fn commit(&self, plan: &Plan) -> Result<Step, Error> {
         let batch = &plan.batch;
-        let Persisted::Committed { set_aside, gone } = self.store.persist(batch).await? else {
+        let persisted = self.store.persist(batch).await?;
+        let Persisted::Committed {
+            set_aside,
+            gone,
+            refused,
+        } = persisted
+        else {
             return Ok(Step::Fenced);
         };
         for letter in &set_aside {
@@ -116,6 +125,8 @@ impl Worker {
                 "an event was set aside"
             );
         }
+        // Before settling: after a crash between the two, what is pending tells whose sets are in doubt.
+        self.drop_each(&refused).await?;
         self.cache.settle(batch.partition, &plan.newest).await?;
         for activity in gone {
             self.cache.forget(activity).await?;
@@ -162,6 +173,13 @@ impl Worker {
                 }
             }
         }
+    }
+
+    async fn drop_each(&self, activities: &[ActivityId]) -> Result<(), Error> {
+        for &activity in activities {
+            self.cache.drop_set(activity).await?;
+        }
+        Ok(())
     }
 
     async fn drop_sets(&self, partition: Partition) -> Result<(), Error> {

@@ -263,6 +263,7 @@ pub fn committed() -> Persisted {
     Persisted::Committed {
         set_aside: Vec::new(),
         gone: Vec::new(),
+        refused: Vec::new(),
     }
 }
 
