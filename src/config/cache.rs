@@ -35,7 +35,7 @@ pub struct Cache {
 
     /// How long the likes of an activity stay in Redis once the database has them
     ///
-    /// Up to a tenth is added at random, so that sets made together do not expire together.
+    /// It is a tenth more or less, at random, so that sets made together do not expire together.
     #[arg(
         long,
         env = "LIKEWISE_CACHE_TTL",
