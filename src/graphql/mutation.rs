@@ -161,27 +161,23 @@ impl Mutation {
 
 async fn change(ctx: &Context<'_>, input: LikeInput, operation: Operation) -> Result<LikePayload> {
     let scope = Scope::of(ctx)?;
+    let user = scope.viewer.acting().await?;
     let activity = id::activity(&input.activity_id, "input.activityId")?;
     let key = input.idempotency_key.map(|key| key.parse()).transpose();
     let key = key.map_err(|invalid| Error::invalid("input.idempotencyKey", &invalid))?;
     let change = Change {
-        user: scope.viewer.acting().await?,
+        user,
         activity,
         operation,
         key,
         look: scope.look,
     };
     let answer = scope.likes.change(&change).await;
-    // Also a change that failed may have happened.
-    let answer = match answer {
-        Ok(answer) => answer,
-        Err(error) => {
-            scope.loaders.changed(activity, None).await;
-            return Err(error.into());
-        }
-    };
-    let state = answer.state.map(Arc::new);
+    // Also a change that failed may have happened, so what was loaded is old in any case.
+    let state = answer.as_ref().ok().and_then(|it| it.state.clone());
+    let state = state.map(Arc::new);
     scope.loaders.changed(activity, state.as_ref()).await;
+    let answer = answer?;
     Ok(LikePayload {
         activity: Activity::of_change(activity, state),
         liked: answer.liked,

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
+import { webcrypto } from "node:crypto";
 import { test } from "node:test";
 import { Heart, older } from "../../web/feed/heart.js";
+
+// Browsers have had it for years, Node.js since version 19.
+globalThis.crypto ??= webcrypto;
 
 const start = { isLiked: false, likeCount: 4, likeRank: null, likesChangedAt: "2026-01-01T00:00:00.000001Z", topLikers: [] };
 

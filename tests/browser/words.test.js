@@ -33,6 +33,7 @@ test("an unlike that is not answered yet leaves nobody too many", () => {
 test("first names do unless two are the same", () => {
   assert.deepEqual(shortNames(["Ada Lovelace", "Grace Hopper"]), ["Ada", "Grace"]);
   assert.deepEqual(shortNames(["Ada Lovelace", "Ada Yonath", "Plato"]), ["Ada Lovelace", "Ada Yonath", "Plato"]);
+  assert.deepEqual(shortNames(["Ada Yonath", "Plato"], "Ada Lovelace"), ["Ada Yonath", "Plato"]);
 });
 
 test("a face without a picture has initials and a colour", () => {

@@ -2,14 +2,12 @@
 //! run only when the test says so.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
 use clap::Parser;
 use likewise::app::App;
 use likewise::config::{Access, Process, Secret, Server, Storage, Worker as WorkerSettings};
-use likewise::domain::{ActivityId, UserId};
+use likewise::domain::ActivityId;
 use likewise::http::auth::{Grant, sign};
 use likewise::shutdown::Shutdown;
 use likewise::worker::{Place, Step, Worker};

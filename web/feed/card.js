@@ -61,7 +61,7 @@ export function makeCard(activity, session, actions) {
     const others = topLikers.filter((user) => user.id !== session.viewer?.id).map((user) => user.name);
     button.setAttribute("aria-pressed", isLiked);
     find(".count").textContent = number(likeCount);
-    line.textContent = likedBy(likeCount, isLiked, shortNames(others));
+    line.textContent = likedBy(likeCount, isLiked, shortNames(others, session.viewer?.name));
     line.title = likeRank ? `You were the ${ordinal(likeRank)} to like this` : "";
     element.classList.toggle("settling", heart.settling);
   }

@@ -47,7 +47,7 @@ export class Heart {
   }
 
   tap() {
-    this.#wish = { liked: !this.shown.isLiked, key: crypto.randomUUID() };
+    this.#wish = { liked: !this.shown.isLiked, key: newKey() };
     const idle = !this.#busy;
     this.#busy = true;
     this.#ways.changed();
@@ -77,6 +77,12 @@ export class Heart {
     // Nobody knows whether the last try was carried out, so look.
     if (error.doubtful) await this.#ways.reread().then((fields) => this.learn(fields), () => {});
   }
+}
+
+/** A key that nobody had before. `randomUUID` is there only on https and on this machine; a phone in the same network comes by http. */
+function newKey() {
+  if (crypto.randomUUID) return crypto.randomUUID();
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** RFC 3339 times in UTC, compared to the last digit; `Date` would drop the microseconds. */

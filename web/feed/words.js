@@ -31,10 +31,10 @@ export function likedBy(count, you, names) {
   return `Liked by ${named.length ? `${named.join(", ")} and ${last}` : last}`;
 }
 
-/** First names are enough, unless two of them are the same. */
-export function shortNames(names) {
-  const first = names.map((name) => name.trim().split(/\s+/)[0] || name);
-  return first.map((short, i) => (first.indexOf(short) === first.lastIndexOf(short) ? short : names[i]));
+/** First names are enough, unless two of them are the same, or the reader would take one for their own. */
+export function shortNames(names, reader = "") {
+  const first = [...names, reader].map((name) => name.trim().split(/\s+/)[0] || name);
+  return names.map((name, i) => (first.indexOf(first[i]) === first.lastIndexOf(first[i]) ? first[i] : name));
 }
 
 export function initials(name) {

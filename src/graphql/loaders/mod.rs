@@ -27,9 +27,9 @@ const LARGEST_BATCH: usize = usize::MAX;
 /// How often a look-up of a row waits for others to join. Resolvers that start together have all started
 /// after one round, and what belongs to lists is announced ahead.
 const ROW_ROUNDS: usize = 2;
-/// How often a look-up of a page waits. Nobody can announce pages ahead, and the hundred items of a
-/// list start two at a time: fifty rounds at the worst.
-const PAGE_ROUNDS: usize = 50;
+/// How often a look-up of a page waits. Nobody can announce pages ahead, and the items of a list start two
+/// at a time; measured, ten rounds bring a hundred of them into one batch, also with fifty such requests at once.
+const PAGE_ROUNDS: usize = 10;
 /// How often to ask a loader. A resolver that is dropped in the middle of a batch, because something
 /// beside it failed, takes the batch along; those who waited for it ask again.
 const ATTEMPTS: usize = 3;
