@@ -57,7 +57,7 @@ pub struct Cache {
 
     /// How many events may wait for the database, over all partitions; past it, new likes are refused
     ///
-    /// An event takes about 150 bytes of Redis' memory.
+    /// An event takes about 100 bytes of Redis' memory.
     #[arg(
         long,
         env = "LIKEWISE_MAX_BACKLOG",
