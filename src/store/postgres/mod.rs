@@ -14,10 +14,9 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use sqlx::ConnectOptions;
-use sqlx::PgPool;
 use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
+use sqlx::{ConnectOptions, PgPool};
 
 use super::{
     Batch, Counts, Deletion, LookQuery, Options, Persisted, Result, RowsQuery, Snapshot, Store,
@@ -58,6 +57,10 @@ impl Postgres {
         let limited = unlimited.clone().options([
             ("statement_timeout", patience.as_str()),
             ("idle_in_transaction_session_timeout", patience.as_str()),
+            // A page of likes is read in the order of its index. Where the average activity has about
+            // as many likes as the page takes, the planner would rather collect and sort them all, which
+            // for the one activity that everybody likes means a million rows a page.
+            ("enable_bitmapscan", "off"),
         ]);
         let pool = PgPoolOptions::new()
             .max_connections(options.connections)
