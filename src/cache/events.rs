@@ -75,7 +75,8 @@ impl Cache {
         parsed(&last)
     }
 
-    /// What waits in each partition's stream, in one round trip.
+    /// What waits in each partition's stream, in one round trip. No transaction: a Redis whose memory is
+    /// full refuses to begin one, whatever is in it, and workers have to go on then.
     ///
     /// # Errors
     /// Redis is away.
@@ -86,7 +87,9 @@ impl Cache {
             pipe.xlen(&events);
             pipe.xrange_count(&events, "-", "+", 1);
         }
-        let mut answers = self.atomic(pipe).await?;
+        let mut connection = self.pool.connection().await?;
+        let answers: Vec<Value> = pipe.query_async(&mut connection).await?;
+        let mut answers = answers.into_iter();
         let mut waiting = Vec::with_capacity(partitions.len());
         for _ in partitions {
             let entries = next(&mut answers)?;

@@ -10,6 +10,7 @@
 )]
 
 mod harness;
+mod memory;
 mod race;
 #[path = "../support/servers/mod.rs"]
 mod servers;
