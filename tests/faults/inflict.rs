@@ -12,6 +12,7 @@ use crate::check::{Kind, Violation};
 use crate::plan::{Fault, Planned, WORKERS};
 use crate::proxy::Mode;
 use crate::record::{Inflicted, KeyLoss, Micros, Restore};
+use crate::rest;
 use crate::restore::{self, LONGEST_DOUBT, cut_off, set_key};
 use crate::servers::Stop;
 use crate::world::{Cast, World};
@@ -50,8 +51,8 @@ struct Trace {
 }
 
 impl Inflictor {
-    /// Works through the schedule, at most two faults at a time.
-    pub async fn run(self, schedule: &[Planned]) -> Notes {
+    /// Works through the schedule, at most two faults at a time. Takes at least so long.
+    pub async fn run(self, schedule: &[Planned], length: Duration) -> Notes {
         let this = Arc::new(self);
         let begun = Instant::now();
         let mut notes = Notes::default();
@@ -78,6 +79,7 @@ impl Inflictor {
                 (planned.at, inflicted, trace)
             });
         }
+        sleep_until(begun + length).await;
         while let Some(ended) = running.join_next().await {
             let (_, inflicted, trace) = ended.unwrap();
             healing = notes.take(inflicted, trace).or(healing);
@@ -293,6 +295,10 @@ impl Inflictor {
                 .await?;
         }
         sleep(lasts).await;
+        let mut violation = None;
+        if fault == Fault::FillMemory {
+            violation = rest::emptied(&self.world).await.err();
+        }
         for (name, value) in [("maxmemory", "0"), ("maxmemory-policy", "noeviction")] {
             let mut set = redis::cmd("CONFIG");
             set.arg("SET")
@@ -305,6 +311,7 @@ impl Inflictor {
         let evicted = |info: &redis::InfoDict| info.get::<u64>("evicted_keys").unwrap_or_default();
         Ok(Trace {
             evicted: evicted(&after) - evicted(&before),
+            violation,
             ..Trace::default()
         })
     }

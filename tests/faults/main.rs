@@ -161,7 +161,8 @@ async fn act(
         fsync: arguments.fsync,
     };
     let schedule = plan::plan(seed, arguments.seconds, arguments.only.as_deref());
-    let notes = inflictor.run(&schedule).await;
+    let length = Duration::from_secs(arguments.seconds);
+    let notes = inflictor.run(&schedule, length).await;
     let Notes {
         faults,
         restores,

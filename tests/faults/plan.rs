@@ -142,9 +142,12 @@ impl Fault {
         const REDIS_ITSELF: u32 = 1 << 4;
         const POSTGRES_ITSELF: u32 = 1 << 5;
         const WIRES: u32 = 0xff << 8;
+        const BOTH_WORKERS: u32 = 0b1100;
         match self {
             Self::Kill(it) | Self::Hold(it) | Self::Terminate(it) => 1 << it,
             Self::RestoreRedis => REDIS_ITSELF | POSTGRES_ITSELF | WIRES,
+            // While Redis is full, workers have to go on.
+            Self::FillMemory => REDIS_ITSELF | POSTGRES_ITSELF | WIRES | BOTH_WORKERS,
             Self::StopPostgres | Self::CrashPostgres => POSTGRES_ITSELF,
             Self::Cut(wire) | Self::Stall(wire) | Self::Mute(wire) => {
                 1 << (8 + 2 * wire.process + wire.database)
