@@ -11,6 +11,7 @@
 
 mod harness;
 mod race;
+#[path = "../support/servers/mod.rs"]
 mod servers;
 mod service;
 mod store;

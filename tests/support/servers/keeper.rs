@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// Runs a server, hands it signals, and ends it and removes its folder when its own input ends. That
@@ -13,6 +13,7 @@ folder=$1 last=$2
 shift 2
 "$@" </dev/null >>"$folder/log" 2>&1 &
 server=$!
+echo "$server" >"$folder/pid"
 while read -r signal then; do
     kill -s "$signal" "$server"
     if [ "$then" = wait ]; then
@@ -26,7 +27,21 @@ rm -rf "$folder"
 "#;
 
 /// A running server. Dropping it ends it.
-pub struct Keeper(Child);
+pub struct Keeper {
+    shell: Child,
+    pid: PathBuf,
+}
+
+/// What a server is doing, as the system sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It runs, or is about to.
+    Running,
+    /// It is held still by a signal.
+    Stopped,
+    /// It has ended by itself.
+    Ended,
+}
 
 impl Keeper {
     /// Starts a server whose output goes to `log` in the folder. `last` is the signal that ends it.
@@ -38,26 +53,51 @@ impl Keeper {
         keeper.process_group(0).current_dir(folder);
         // It outlives the tests for a moment, and has to say only which servers were killed, as some are
         // meant to be.
-        keeper.stdout(Stdio::null()).stderr(Stdio::null());
-        Self(keeper.stdin(Stdio::piped()).spawn().unwrap())
+        keeper
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let pid = folder.join("pid");
+        // Of a server that was here before.
+        let _ = std::fs::remove_file(&pid);
+        Self {
+            shell: keeper.spawn().unwrap(),
+            pid,
+        }
+    }
+
+    /// What the server is doing.
+    pub fn state(&self) -> State {
+        let pid = std::fs::read_to_string(&self.pid).unwrap_or_default();
+        let Ok(pid) = pid.trim().parse::<u32>() else {
+            return State::Running;
+        };
+        // The letter after the name in brackets. A zombie waits for its shell to ask for its end.
+        let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let letter = status.rsplit_once(") ").and_then(|it| it.1.chars().next());
+        match letter {
+            None | Some('Z' | 'X') => State::Ended,
+            Some('T' | 't') => State::Stopped,
+            Some(_) => State::Running,
+        }
     }
 
     /// Hands the server a signal.
     pub fn send(&mut self, signal: &str) {
-        writeln!(self.0.stdin.as_mut().unwrap(), "{signal}").unwrap();
+        writeln!(self.shell.stdin.as_mut().unwrap(), "{signal}").unwrap();
     }
 
     /// Ends the server by a signal, waits for that, and leaves its folder.
     pub fn end(mut self, signal: &str) {
         self.send(&format!("{signal} wait"));
-        self.0.wait().unwrap();
+        self.shell.wait().unwrap();
     }
 }
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        drop(self.0.stdin.take());
+        drop(self.shell.stdin.take());
         // Nothing can be done about a failure while dropping.
-        let _ = self.0.wait();
+        let _ = self.shell.wait();
     }
 }
