@@ -5,7 +5,9 @@
     reason = "a test that cannot go on fails, and a panic says where"
 )]
 
+mod faults;
 mod harness;
+mod program;
 mod race;
 mod servers;
 mod service;

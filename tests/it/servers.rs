@@ -2,13 +2,16 @@
 
 mod keeper;
 mod postgres;
+mod proxy;
 mod redis;
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+pub use keeper::Keeper;
 pub use postgres::{empty_database, migrated_database};
+pub use proxy::Proxy;
 pub use redis::Redis;
 
 /// Machines under load start servers slowly; one that takes longer than this does not start.
