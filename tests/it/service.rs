@@ -76,15 +76,17 @@ impl Service {
 
     /// One more node on this database, perhaps by another address, and the same Redis.
     pub async fn node_at(&self, database: &str) -> Node {
-        let mut arguments = [self.storage.clone(), self.serving.clone()].concat();
-        let at = arguments.iter().position(|it| *it == self.world.address);
-        arguments[at.unwrap()] = database.to_owned();
-        Node::start(&arguments).await
+        Node::start(&[self.storage_at(database), self.serving.clone()].concat()).await
     }
 
     /// A process of the program on the same Redis and database: `serve`, `worker` or `reconcile`.
     pub fn program(&self, command: &str, more: &[&str]) -> Program {
-        let mut arguments = self.storage.clone();
+        self.program_at(&self.world.address, command, more)
+    }
+
+    /// The same with the database by another address.
+    pub fn program_at(&self, database: &str, command: &str, more: &[&str]) -> Program {
+        let mut arguments = self.storage_at(database);
         match command {
             "serve" => arguments.extend(self.serving.clone()),
             "worker" => arguments.extend(owned(&["--metrics-listen", "127.0.0.1:0"])),
@@ -92,6 +94,18 @@ impl Service {
         }
         arguments.extend(owned(more));
         Program::start(command, &arguments)
+    }
+
+    fn storage_at(&self, database: &str) -> Vec<String> {
+        let storage = self.storage.iter();
+        let other = |it: &String| {
+            if *it == self.world.address {
+                database.into()
+            } else {
+                it.clone()
+            }
+        };
+        storage.map(other).collect()
     }
 
     /// Ends the node and starts one anew, with nothing in its memory.
@@ -174,6 +188,12 @@ impl Service {
         key: Option<&str>,
     ) -> Value {
         self.send(node, Some(user), change(mutation, activity, key))
+            .await
+    }
+
+    /// The same with a key over the usual node.
+    pub async fn try_keyed(&self, mutation: &str, user: &User, activity: &str, key: &str) -> Value {
+        self.try_change(&self.node, mutation, user, activity, Some(key))
             .await
     }
 
@@ -284,6 +304,17 @@ pub fn change(mutation: &str, activity: &str, key: Option<&str>) -> Value {
     );
     let input = json!({ "activityId": activity, "idempotencyKey": key });
     json!({ "query": query, "variables": { "input": input } })
+}
+
+/// A document that toggles a like so many times, one after the other, and asks for little.
+pub fn toggles(activity: &str, count: usize) -> Value {
+    let mut query = format!("mutation {{ ");
+    for turn in 0..count {
+        let toggle =
+            format!("t{turn}: toggleLike(input: {{ activityId: {activity:?} }}) {{ liked }} ");
+        query.push_str(&toggle);
+    }
+    json!({ "query": query + "}" })
 }
 
 /// Asks until the answer is yes.

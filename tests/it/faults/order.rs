@@ -28,7 +28,8 @@ async fn equal_times_are_ordered_by_number_on_every_path(kind: Kind) {
     let at = Timestamp(1_700_000_000_000_001);
     let likes = chosen.map(|user| (key_of(&activity), Liker { at, user }));
     service.world.store.load_likes(&likes).await.unwrap();
-    let names = "SELECT CAST(id AS text), name FROM users WHERE id IN (9, 10, 100) ORDER BY id";
+    let names =
+        "SELECT CAST(id AS text), name FROM users WHERE id IN (9, 10, 100) ORDER BY users.id";
     let names = service.world.pairs(names).await.into_iter();
     let names: Vec<_> = names.map(|(_, name)| name).collect();
     let cold = service.details(None, &activity).await;
@@ -41,8 +42,14 @@ async fn equal_times_are_ordered_by_number_on_every_path(kind: Kind) {
     let page = service.query(None, page, json!({ "id": activity })).await;
     let node = |name: &String| json!({ "name": name });
     let page = &page["activity"];
-    assert_eq!(page["first"]["nodes"], json!([node(&names[0]), node(&names[1])]));
-    assert_eq!(page["last"]["nodes"], json!([node(&names[1]), node(&names[2])]));
+    assert_eq!(
+        page["first"]["nodes"],
+        json!([node(&names[0]), node(&names[1])])
+    );
+    assert_eq!(
+        page["last"]["nodes"],
+        json!([node(&names[1]), node(&names[2])])
+    );
 }
 
 // 16, 18, 44: versions rise by at least one microsecond, also while Redis' own clock stands or goes back.
@@ -91,7 +98,11 @@ async fn the_order_is_the_same_after_a_rebuild(kind: Kind) {
     assert_eq!(edges.len(), 30);
     assert_eq!(edges[29]["likedAt"], warm["activity"]["likesChangedAt"]);
     let digits = |edge: &serde_json::Value| edge["likedAt"].as_str().unwrap().len();
-    assert!(edges.iter().all(|edge| digits(edge) == "2026-01-31T08:00:00.000001Z".len()));
+    assert!(
+        edges
+            .iter()
+            .all(|edge| digits(edge) == "2026-01-31T08:00:00.000001Z".len())
+    );
     service.at_rest(&activity).await;
 }
 
@@ -107,7 +118,11 @@ async fn redis_says_when_a_like_happened() {
     };
     let mut names = Vec::new();
     for place in 0..10 {
-        let node = if place % 2 == 0 { &service.node } else { &other };
+        let node = if place % 2 == 0 {
+            &service.node
+        } else {
+            &other
+        };
         let user = user(&format!("user {place}"));
         let before = time().await;
         let answer = service
@@ -138,7 +153,9 @@ async fn only_an_unlike_and_a_like_move_a_liker_to_the_end() {
     };
     service.like(ada, &activity).await;
     is_first().await;
-    service.change("likeActivity", ada, &activity, Some("k")).await;
+    service
+        .change("likeActivity", ada, &activity, Some("k"))
+        .await;
     is_first().await;
     service.persist().await;
     let set = service.redis_key("set", &activity);
@@ -147,7 +164,10 @@ async fn only_an_unlike_and_a_like_move_a_liker_to_the_end() {
     is_first().await;
     service.unlike(ada, &activity).await;
     let last = Details::of(&service.like(ada, &activity).await["activity"]);
-    assert_eq!((last.rank, &last.top[..]), (Some(3), &["Bob", "Cleo", "Ada"].map(String::from)[..]));
+    assert_eq!(
+        (last.rank, &last.top[..]),
+        (Some(3), &["Bob", "Cleo", "Ada"].map(String::from)[..])
+    );
     assert_eq!(service.at_rest(&activity).await.top, last.top);
 }
 

@@ -61,7 +61,11 @@ async fn paging_neither_repeats_nor_skips_while_likes_come_and_go() {
             }
             let (names, end) = page(&service, &activity, &format!("{size}{at}")).await;
             // The member of the cursor leaves, and others come in at the end.
-            let last = if cursor == "after" { names.last() } else { names.first() };
+            let last = if cursor == "after" {
+                names.last()
+            } else {
+                names.first()
+            };
             let last = last.unwrap().clone();
             service.unlike(&user(&last), &activity).await;
             left.insert(last);
@@ -103,7 +107,9 @@ async fn the_feed_and_what_a_user_likes_are_paged_by_places_too() {
                 "{{ {list}(first: 4{at}) {{ nodes {{ id }} pageInfo {{ endCursor hasNextPage }} }} {close} }}"
             );
             let data = service.query(Some(&ada), &query, json!({})).await;
-            let page = data.get("activities").unwrap_or(&data["viewer"]["likedActivities"]);
+            let page = data
+                .get("activities")
+                .unwrap_or(&data["viewer"]["likedActivities"]);
             let ids = page["nodes"].as_array().unwrap().iter();
             seen.extend(ids.map(|node| node["id"].as_str().unwrap().to_owned()));
             // The newest comes first, so each new one would shift everything.
@@ -131,7 +137,10 @@ async fn wrong_sizes_and_cursors_are_refused_by_name_and_none_is_a_bounded_page(
         service.like(&user, &other).await;
     }
     let (_, foreign) = page(&service, &other, "first: 3").await;
-    let (foreign, own) = (foreign.unwrap(), page(&service, &activity, "first: 3").await.1.unwrap());
+    let (foreign, own) = (
+        foreign.unwrap(),
+        page(&service, &activity, "first: 3").await.1.unwrap(),
+    );
     for (arguments, wrong) in [
         ("first: -1".to_owned(), "first"),
         ("first: 0".to_owned(), "first"),
@@ -148,7 +157,9 @@ async fn wrong_sizes_and_cursors_are_refused_by_name_and_none_is_a_bounded_page(
         (format!("first: 5, after: \"{own}=\""), "after"),
         (format!("first: 5, after: {:?}", id_of(1)), "after"),
     ] {
-        let query = format!("query($id: ID!) {{ activity(id: $id) {{ likers({arguments}) {{ nodes {{ id }} }} }} }}");
+        let query = format!(
+            "query($id: ID!) {{ activity(id: $id) {{ likers({arguments}) {{ nodes {{ id }} }} }} }}"
+        );
         let body = json!({ "query": query, "variables": { "id": activity } });
         let answer = service.send(&service.node, None, body).await;
         let extensions = &answer["errors"][0]["extensions"];
@@ -156,11 +167,23 @@ async fn wrong_sizes_and_cursors_are_refused_by_name_and_none_is_a_bounded_page(
         assert_eq!(extensions["argument"], wrong, "{arguments} {answer}");
     }
     let neither = "query($id: ID!) { activity(id: $id) { likers { nodes { id } } } }";
-    let data = service.query(None, neither, json!({ "id": activity })).await;
-    assert_eq!(data["activity"]["likers"]["nodes"].as_array().unwrap().len(), 20);
+    let data = service
+        .query(None, neither, json!({ "id": activity }))
+        .await;
+    assert_eq!(
+        data["activity"]["likers"]["nodes"]
+            .as_array()
+            .unwrap()
+            .len(),
+        20
+    );
     for first in [-1_i64, 51, 2_147_483_648] {
-        let query = format!("{{ activity(id: {activity:?}) {{ topLikers(first: {first}) {{ id }} }} }}");
-        assert_eq!(service.code(None, &query, json!({})).await, "BAD_USER_INPUT");
+        let query =
+            format!("{{ activity(id: {activity:?}) {{ topLikers(first: {first}) {{ id }} }} }}");
+        assert_eq!(
+            service.code(None, &query, json!({})).await,
+            "BAD_USER_INPUT"
+        );
     }
 }
 
@@ -174,7 +197,10 @@ async fn a_deleted_user_leaves_no_gap_and_takes_no_name_along(kind: Kind) {
     }
     service.persist().await;
     // Keys from 1 are the author's, then theirs in order.
-    service.world.execute("DELETE FROM users WHERE name = 'user 1'").await;
+    service
+        .world
+        .execute("DELETE FROM users WHERE name = 'user 1'")
+        .await;
     let query = "query($id: ID!) { activity(id: $id) { topLikers(first: 2) { name }
         one: likers(first: 2) { nodes { name } edges { likedAt node { name } } }
         two: likers(last: 3) { nodes { name } } } }";
@@ -190,7 +216,9 @@ async fn a_deleted_user_leaves_no_gap_and_takes_no_name_along(kind: Kind) {
         }
         let data = service.query(None, query, json!({ "id": activity })).await;
         let names = |numbers: &[usize]| {
-            let nodes = numbers.iter().map(|it| json!({ "name": format!("user {it}") }));
+            let nodes = numbers
+                .iter()
+                .map(|it| json!({ "name": format!("user {it}") }));
             Value::from(nodes.collect::<Vec<_>>())
         };
         let data = &data["activity"];

@@ -41,7 +41,13 @@ async fn stalled(service: &Service, activity: &str) -> (Lease, Vec<Liker>, Optio
         after: None,
         before: None,
     };
-    let mut found = service.world.store.likers(&rows, &page).await.unwrap().found;
+    let mut found = service
+        .world
+        .store
+        .likers(&rows, &page)
+        .await
+        .unwrap()
+        .found;
     let likers = found.remove(&key).unwrap().items;
     let version = likers.last().map(|liker| liker.at);
     (lease, likers, version)
@@ -52,7 +58,9 @@ async fn stalled(service: &Service, activity: &str) -> (Lease, Vec<Liker>, Optio
 async fn a_rebuilder_that_sql_holds_up_neither_wipes_newer_likes_nor_blocks_others_for_long() {
     let service = Service::start(Kind::Postgres).await;
     let proxy = Proxy::before(&service.world.address).await;
-    let slow = service.node_at(&proxy.address(&service.world.address)).await;
+    let slow = service
+        .node_at(&proxy.address(&service.world.address))
+        .await;
     let (activity, warm) = (service.activity().await, service.activity().await);
     let (xavier, yves) = (user("Xavier"), user("Yves"));
     // Both nodes know both users, so that nothing but the rebuild needs SQL.
@@ -113,7 +121,9 @@ async fn a_rebuilder_whose_lease_has_ended_puts_nothing_into_place() {
     assert!(cache.commit(&late, newest).await.unwrap());
     let staging: Vec<String> = service.redis(&["KEYS", "*staging*"]).await;
     assert_eq!(staging, Vec::<String>::new());
-    let _: i64 = service.redis(&["DEL", &service.redis_key("set", &activity)]).await;
+    let _: i64 = service
+        .redis(&["DEL", &service.redis_key("set", &activity)])
+        .await;
     assert_eq!(service.at_rest(&activity).await.top, ["Bob"]);
 }
 
@@ -128,7 +138,9 @@ async fn a_rebuild_is_void_once_an_event_waits() {
     let cache = service.node.app.cache();
     let (lease, likers, version) = stalled(&service, &activity).await;
     assert!(cache.stage(&lease, &likers).await.unwrap());
-    let held: String = service.redis(&["GET", &service.redis_key("lease", &activity)]).await;
+    let held: String = service
+        .redis(&["GET", &service.redis_key("lease", &activity)])
+        .await;
     // A set appears by other means, is changed, and is evicted, all under the same lease.
     let key = service.redis_key("lease", &activity);
     let _: i64 = service.redis(&["DEL", &key]).await;
@@ -136,7 +148,10 @@ async fn a_rebuild_is_void_once_an_event_waits() {
     drop_set(&service, &activity).await;
     let _: String = service.redis(&["SET", &key, &held]).await;
     assert!(!cache.commit(&lease, version).await.unwrap());
-    assert!(matches!(cache.begin(key_of(&activity)).await.unwrap(), Begun::Pending));
+    assert!(matches!(
+        cache.begin(key_of(&activity)).await.unwrap(),
+        Begun::Pending
+    ));
     assert!(!service.details(Some(&ada), &activity).await.liked);
     assert_eq!(service.at_rest(&activity).await.count, 0);
 }
@@ -227,7 +242,9 @@ async fn three_hundred_queries_of_a_cold_activity_rebuild_it_once() {
     service.members(&activity).await;
     // A rebuilt set is renamed into place, and nothing else is.
     let stats: String = service.redis(&["INFO", "commandstats"]).await;
-    let renamed = stats.lines().find(|line| line.starts_with("cmdstat_rename:"));
+    let renamed = stats
+        .lines()
+        .find(|line| line.starts_with("cmdstat_rename:"));
     assert!(renamed.unwrap().contains("calls=1,"), "{stats}");
     service.at_rest(&activity).await;
     other.stop().await;

@@ -118,7 +118,7 @@ impl Service {
         let at = self.world.micros("liked_at");
         let rows = format!(
             "SELECT CAST(user_id AS text), CAST({at} AS text) FROM activities_likes
-            WHERE activity_id = {key} ORDER BY liked_at, user_id"
+            WHERE activity_id = {key} ORDER BY activities_likes.liked_at, activities_likes.user_id"
         );
         let rows = self.world.pairs(&rows).await;
         let rows: Vec<_> = rows
