@@ -3,6 +3,7 @@
 //! Each database has an adapter of its own with its own statements and migrations. They lie side by
 //! side, the same methods in the same order, and pass one conformance suite (`tests/it/store.rs`).
 
+mod answers;
 mod bounds;
 mod error;
 mod plan;

@@ -4,6 +4,10 @@
     clippy::expect_used,
     reason = "a test that cannot go on fails, and a panic says where"
 )]
+#![expect(
+    clippy::many_single_char_names,
+    reason = "users are a, b, c; activities x, y"
+)]
 
 mod faults;
 mod harness;

@@ -15,7 +15,7 @@ pub use proxy::Proxy;
 pub use redis::Redis;
 
 /// Machines under load start servers slowly; one that takes longer than this does not start.
-const START: Duration = Duration::from_secs(60);
+const START: Duration = Duration::from_mins(1);
 
 /// A port that nobody listens on.
 fn free_port() -> u16 {
