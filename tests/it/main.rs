@@ -9,7 +9,10 @@
     reason = "users are a, b, c; activities x, y"
 )]
 
+mod faults;
 mod harness;
+mod program;
+mod proxy;
 mod race;
 #[path = "../support/servers/mod.rs"]
 mod servers;

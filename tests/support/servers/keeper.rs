@@ -18,6 +18,7 @@ while read -r signal then; do
     kill -s "$signal" "$server"
     if [ "$then" = wait ]; then
         wait "$server"
+        echo $? >"$folder/code"
         exit
     fi
 done
@@ -87,7 +88,7 @@ impl Keeper {
         writeln!(self.shell.stdin.as_mut().unwrap(), "{signal}").unwrap();
     }
 
-    /// Ends the server by a signal, waits for that, and leaves its folder.
+    /// Sends the server a signal, waits for its end, and leaves its folder with its exit code in `code`.
     pub fn end(mut self, signal: &str) {
         self.send(&format!("{signal} wait"));
         self.shell.wait().unwrap();
