@@ -86,6 +86,7 @@ async fn run(schema: &Schema, identity: Option<Identity>, mut request: Request) 
         Err(refused) => return refused.into_response(),
     };
     let shape = Shape::of(document, operation.as_deref());
+    let is_mutation = document::is_mutation(document, operation.as_deref());
     request.variables = variables;
     request.operation_name = operation;
     let degraded = Degraded::default();
@@ -93,6 +94,9 @@ async fn run(schema: &Schema, identity: Option<Identity>, mut request: Request) 
     let scope = Scope::new(likes.clone(), identity, survey, degraded.clone(), now);
     let mut response = schema.execute(request.data(scope)).await;
     shape.fit(&mut response);
+    if is_mutation {
+        error::after_a_change(&mut response.errors);
+    }
     if degraded.get() {
         let source = value!({ "source": "sql", "complete": false });
         response.extensions.insert("likes".to_owned(), source);
