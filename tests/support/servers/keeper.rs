@@ -67,10 +67,15 @@ impl Keeper {
         }
     }
 
+    /// The server's process, once the shell has started it.
+    pub fn pid(&self) -> Option<u32> {
+        let pid = std::fs::read_to_string(&self.pid).ok()?;
+        pid.trim().parse().ok()
+    }
+
     /// What the server is doing.
     pub fn state(&self) -> State {
-        let pid = std::fs::read_to_string(&self.pid).unwrap_or_default();
-        let Ok(pid) = pid.trim().parse::<u32>() else {
+        let Some(pid) = self.pid() else {
             return State::Running;
         };
         // The letter after the name in brackets. A zombie waits for its shell to ask for its end.
