@@ -1,7 +1,7 @@
 //! Anything at all over HTTP: each answer has a code, and nothing panics.
 
 use rand::rngs::StdRng;
-use rand::{Rng, RngExt, SeedableRng};
+use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 
 use crate::service::{Service, change, id_of, toggles, user};
