@@ -24,7 +24,7 @@ mod user;
 
 use std::sync::Arc;
 
-use async_graphql::{Request, Response, SDLExportOptions, SchemaBuilder};
+use async_graphql::{Request, Response, SDLExportOptions, SchemaBuilder, ServerError};
 use futures::stream::{self, BoxStream, StreamExt};
 
 use self::context::{Degraded, Scope, Viewer};
@@ -101,7 +101,7 @@ pub async fn execute(
             degraded.tell(&mut response);
             response
         }
-        Err(refused) => refused,
+        Err(refused) => Response::from_errors(refused),
     };
     error::complete(&mut response.errors);
     response
@@ -114,14 +114,13 @@ pub fn subscribe(
     identity: Option<Identity>,
     mut request: Request,
 ) -> BoxStream<'static, Response> {
-    let (survey, shape) = match prepare(&mut request).and_then(|it| {
-        spread_root(&mut request)?;
-        Ok(it)
-    }) {
+    let prepared = prepare(&mut request);
+    let prepared = prepared.and_then(|it| spread_root(&mut request).map(|()| it));
+    let (survey, shape) = match prepared {
         Ok(prepared) => prepared,
         Err(mut refused) => {
-            error::complete(&mut refused.errors);
-            return stream::iter([refused]).boxed();
+            error::complete(&mut refused);
+            return stream::iter([Response::from_errors(refused)]).boxed();
         }
     };
     let likes = &schema.likes;
@@ -143,22 +142,23 @@ pub fn subscribe(
 }
 
 /// Looks at a document before it is executed.
-fn prepare(request: &mut Request) -> Result<(Survey, Shape), Response> {
+fn prepare(request: &mut Request) -> Result<(Survey, Shape), Vec<ServerError>> {
     let variables = std::mem::take(&mut request.variables);
     let operation = request.operation_name.take();
-    let refused = |refused| Response::from_errors(vec![refused]);
-    let document = request.parsed_query().map_err(refused)?;
-    let survey = document::survey(document, &variables).map_err(Error::into_response)?;
+    let document = request.parsed_query().map_err(|refused| vec![refused])?;
+    let survey = document::survey(document, &variables);
+    let survey = survey.map_err(|refused| refused.into_response().errors)?;
     let shape = Shape::of(document, operation.as_deref());
     request.variables = variables;
     request.operation_name = operation;
     Ok((survey, shape))
 }
 
-fn spread_root(request: &mut Request) -> Result<(), Response> {
-    let refused = |refused| Response::from_errors(vec![refused]);
-    let mut document = request.parsed_query().map_err(refused)?.clone();
-    root::spread(&mut document).map_err(Error::into_response)?;
+fn spread_root(request: &mut Request) -> Result<(), Vec<ServerError>> {
+    let document = request.parsed_query().map_err(|refused| vec![refused])?;
+    let mut document = document.clone();
+    let spread = root::spread(&mut document);
+    spread.map_err(|refused| refused.into_response().errors)?;
     request.set_parsed_query(document);
     Ok(())
 }

@@ -22,6 +22,10 @@ pub struct LikeChange(Fresh);
 #[Object]
 impl LikeChange {
     /// The activity; its fields about likes are those of this change or a later one, as the subscriber sees them.
+    #[expect(
+        clippy::unused_async,
+        reason = "async-graphql wants it async; the fields of the activity wait"
+    )]
     async fn activity(&self, ctx: &Context<'_>) -> Result<Activity> {
         if self.0.degraded {
             Scope::of(ctx)?.degraded.set();

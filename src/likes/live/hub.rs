@@ -102,7 +102,7 @@ impl Hub {
             if changed.all {
                 // A guard must not live across the pauses below.
                 let inboxes = lock(&self.watched).all();
-                in_turns(inboxes, |inbox| inbox.put_all()).await;
+                in_turns(inboxes, Inbox::put_all).await;
             }
             let now = Instant::now();
             let mut due = ticks.due(now);
@@ -139,7 +139,9 @@ impl Watched {
 /// Wakes many without holding up everybody else.
 async fn in_turns(inboxes: Vec<Arc<Inbox>>, mut wake: impl FnMut(&Inbox)) {
     for some in inboxes.chunks(WOKEN_AT_ONCE) {
-        some.iter().for_each(|inbox| wake(inbox));
+        for inbox in some {
+            wake(inbox);
+        }
         yield_now().await;
     }
 }
