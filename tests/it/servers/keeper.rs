@@ -36,9 +36,10 @@ impl Keeper {
         keeper.arg(server.get_program()).args(server.get_args());
         // A Ctrl-C for the tests must not reach the server before its keeper has removed the folder.
         keeper.process_group(0).current_dir(folder);
-        // The shell reports servers that were killed, as some are meant to be.
-        keeper.stdin(Stdio::piped()).stderr(Stdio::null());
-        Self(keeper.spawn().unwrap())
+        // It outlives the tests for a moment, and has to say only which servers were killed, as some are
+        // meant to be.
+        keeper.stdout(Stdio::null()).stderr(Stdio::null());
+        Self(keeper.stdin(Stdio::piped()).spawn().unwrap())
     }
 
     /// Hands the server a signal.
