@@ -16,6 +16,7 @@ use super::Service;
 use super::auth::Bearer;
 use super::error::Failure;
 use super::graphql::{self, Prepared, Rendered};
+use super::observe::Note;
 use crate::telemetry;
 
 /// What nginx needs to be told, or it collects answers before it passes them on.
@@ -30,6 +31,7 @@ pub(super) fn of_results(
 ) -> Response {
     let remaining = bearer.as_ref().map(|it| it.remaining(SystemTime::now()));
     let identity = bearer.map(|bearer| bearer.identity);
+    let operation = prepared.name.clone();
     let results = graphql::results(service, identity, prepared);
     let stop = service.live.stop.clone();
     let end = async move {
@@ -43,7 +45,13 @@ pub(super) fn of_results(
     };
     let events = events(results).take_until(end).boxed();
     let alive = KeepAlive::new().interval(service.live.settings.socket_ping);
-    respond(Sse::new(events).keep_alive(alive).into_response())
+    let mut response = respond(Sse::new(events).keep_alive(alive).into_response());
+    let note = Note {
+        operation,
+        code: None,
+    };
+    response.extensions_mut().insert(note);
+    response
 }
 
 /// A refusal. By the protocol it comes as an event: a browser shows no other answer to the page that asked.

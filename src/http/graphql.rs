@@ -132,7 +132,8 @@ pub(super) async fn identify(
 pub(super) struct Prepared {
     request: Request,
     kind: OperationType,
-    name: Option<String>,
+    /// Of the operation, for the log.
+    pub(super) name: Option<String>,
 }
 
 /// Looks at a request and says what is wrong with it.

@@ -10,6 +10,7 @@
 )]
 
 mod harness;
+mod live;
 mod race;
 mod servers;
 mod service;
