@@ -2,15 +2,16 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use async_graphql::Response as Executed;
-use axum::http::header::CACHE_CONTROL;
+use axum::body::Body;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderName, HeaderValue};
-use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use futures::stream::{self, BoxStream, StreamExt};
+use futures::stream::{self, BoxStream, StreamExt, unfold};
 use metrics::counter;
+use tokio::time::timeout;
 
 use super::Service;
 use super::auth::Bearer;
@@ -44,8 +45,7 @@ pub(super) fn of_results(
         }
     };
     let events = events(results).take_until(end).boxed();
-    let alive = KeepAlive::new().interval(service.live.settings.socket_ping);
-    let mut response = respond(Sse::new(events).keep_alive(alive).into_response());
+    let mut response = respond(alive(events, service.live.settings.socket_ping));
     let note = Note {
         operation,
         code: None,
@@ -57,26 +57,41 @@ pub(super) fn of_results(
 /// A refusal. By the protocol it comes as an event: a browser shows no other answer to the page that asked.
 pub(super) fn of_failure(failure: Failure) -> Response {
     let refused = Executed::from_errors(vec![failure.into_error()]);
-    let events = events(stream::iter([refused]).boxed());
-    respond(Sse::new(events).into_response())
+    respond(events(stream::iter([refused]).boxed()))
 }
 
-fn events(results: BoxStream<'static, Executed>) -> BoxStream<'static, Result<Event, Infallible>> {
+/// Results as events, and one that says that all is complete. That one has empty data: without any, browsers would
+/// not pass it on.
+fn events(results: BoxStream<'static, Executed>) -> BoxStream<'static, String> {
     let sent = counter!(telemetry::LIVE_MESSAGES, "transport" => "sse");
     let next = results.map(move |mut executed| {
         sent.increment(1);
         let rendered = Rendered::of(&mut executed);
-        // Texts and numbers only: there is nothing in it that JSON could not hold.
-        let text = serde_json::to_string(&rendered).unwrap_or_default();
-        Ok(Event::default().event("next").data(text))
+        // JSON of texts and numbers, which never fails and has no line breaks.
+        let json = serde_json::to_string(&rendered).unwrap_or_default();
+        format!("event: next\ndata: {json}\n\n")
     });
-    let complete = Event::default().event("complete").data("");
-    next.chain(stream::iter([Ok(complete)])).boxed()
+    let complete = "event: complete\ndata: \n\n".to_owned();
+    next.chain(stream::iter([complete])).boxed()
 }
 
-fn respond(mut response: Response) -> Response {
-    let headers = response.headers_mut();
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(BUFFERING, HeaderValue::from_static("no"));
-    response
+/// The same with a sign of life, a comment, where nothing happens for a while: proxies end silent answers, and only
+/// sending shows that a client is gone.
+fn alive(events: BoxStream<'static, String>, pause: Duration) -> BoxStream<'static, String> {
+    let alive = unfold(events, move |mut events| async move {
+        let event = timeout(pause, events.next()).await;
+        let text = event.unwrap_or_else(|_| Some(":\n\n".to_owned()))?;
+        Some((text, events))
+    });
+    alive.boxed()
+}
+
+fn respond(events: BoxStream<'static, String>) -> Response {
+    let headers = [
+        (CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
+        (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        (BUFFERING, HeaderValue::from_static("no")),
+    ];
+    let body = Body::from_stream(events.map(Ok::<_, Infallible>));
+    (headers, body).into_response()
 }

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::servers::Redis;
 use crate::store::{Kind, World};
 
-const SECRET: &str = "a secret that only the tests know of";
+pub const SECRET: &str = "a secret that only the tests know of";
 /// Partitions of the databases that the tests make.
 const PARTITIONS: &str = "8";
 
