@@ -92,12 +92,15 @@ pub async fn execute(
     mut request: Request,
 ) -> Response {
     let mut response = match prepare(&mut request) {
-        Ok((survey, shape)) => {
+        Ok(seen) => {
             let degraded = Degraded::default();
             let (likes, now) = (schema.likes.clone(), Timestamp::now());
-            let scope = Scope::new(likes, identity, survey, degraded.clone(), now);
+            let scope = Scope::new(likes, identity, seen.survey, degraded.clone(), now);
             let mut response = schema.executed.execute(request.data(scope)).await;
-            shape.fit(&mut response);
+            seen.shape.fit(&mut response);
+            if seen.is_mutation {
+                error::after_a_change(&mut response.errors);
+            }
             degraded.tell(&mut response);
             response
         }
@@ -116,8 +119,8 @@ pub fn subscribe(
 ) -> BoxStream<'static, Response> {
     let prepared = prepare(&mut request);
     let prepared = prepared.and_then(|it| spread_root(&mut request).map(|()| it));
-    let (survey, shape) = match prepared {
-        Ok(prepared) => prepared,
+    let Seen { survey, shape, .. } = match prepared {
+        Ok(seen) => seen,
         Err(mut refused) => {
             error::complete(&mut refused);
             return stream::iter([Response::from_errors(refused)]).boxed();
@@ -141,17 +144,27 @@ pub fn subscribe(
     responses.map(complete).boxed()
 }
 
-/// Looks at a document before it is executed.
-fn prepare(request: &mut Request) -> Result<(Survey, Shape), Vec<ServerError>> {
+/// What was seen of a document before it is executed.
+struct Seen {
+    survey: Survey,
+    shape: Shape,
+    is_mutation: bool,
+}
+
+fn prepare(request: &mut Request) -> Result<Seen, Vec<ServerError>> {
     let variables = std::mem::take(&mut request.variables);
     let operation = request.operation_name.take();
     let document = request.parsed_query().map_err(|refused| vec![refused])?;
     let survey = document::survey(document, &variables);
     let survey = survey.map_err(|refused| refused.into_response().errors)?;
-    let shape = Shape::of(document, operation.as_deref());
+    let seen = Seen {
+        survey,
+        shape: Shape::of(document, operation.as_deref()),
+        is_mutation: document::is_mutation(document, operation.as_deref()),
+    };
     request.variables = variables;
     request.operation_name = operation;
-    Ok((survey, shape))
+    Ok(seen)
 }
 
 fn spread_root(request: &mut Request) -> Result<(), Vec<ServerError>> {

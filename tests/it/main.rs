@@ -9,9 +9,13 @@
     reason = "users are a, b, c; activities x, y"
 )]
 
+mod faults;
 mod harness;
 mod live;
+mod program;
+mod proxy;
 mod race;
+#[path = "../support/servers/mod.rs"]
 mod servers;
 mod service;
 mod store;

@@ -62,7 +62,7 @@ async fn an_event_stream_lives_as_long_as_its_token() {
 async fn sockets_and_streams_are_told_of_the_end_of_the_process() {
     let service = Service::start(Kind::Sqlite).await;
     let activity = service.activity().await;
-    let node = service.another_node().await;
+    let node = service.node_at(&service.world.address).await;
     let mut socket = Socket::of(&node, None).await;
     socket.watch(&[&activity]).await;
     let variables = json!({ "ids": [activity] });

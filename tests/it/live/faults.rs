@@ -63,7 +63,7 @@ async fn each_event_shows_its_own_state_to_each_viewer() {
 #[tokio::test]
 async fn sessions_on_different_nodes_agree() {
     let service = Service::start(Kind::Postgres).await;
-    let other = service.another_node().await;
+    let other = service.node_at(&service.world.address).await;
     let activity = service.activity().await;
     let (mut here, _) = card_of(&service.node, Some(&user("Ada")), &activity).await;
     let (mut there, _) = card_of(&other, Some(&user("Grace")), &activity).await;
