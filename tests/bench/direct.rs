@@ -24,7 +24,14 @@ pub fn toggles(world: &World, activities: u32, seconds: u32, connections: u32) -
     );
     let file = world.folder.path().join("direct.sql");
     let log = world.folder.path().join("direct");
-    std::fs::write(&file, script.replace('\n', " ").replace(" \\set", "\n\\set").replace(" WITH", "\nWITH")).unwrap();
+    std::fs::write(
+        &file,
+        script
+            .replace('\n', " ")
+            .replace(" \\set", "\n\\set")
+            .replace(" WITH", "\nWITH"),
+    )
+    .unwrap();
     let before = world.cpu();
     let output = Command::new(world.pgbench())
         .args(["--no-vacuum", "--protocol=prepared", "--log"])

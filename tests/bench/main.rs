@@ -47,7 +47,11 @@ fn main() {
     let world = World::start(&arguments.size);
     println!(
         "{} users, {} activities, {} likes; {} connections, {} s each\n",
-        arguments.size[0], arguments.size[1], arguments.size[2], arguments.connections, arguments.seconds
+        arguments.size[0],
+        arguments.size[1],
+        arguments.size[2],
+        arguments.connections,
+        arguments.seconds
     );
     println!(
         "{:<34} {:>9} {:>8} {:>8} {:>30}",
@@ -59,15 +63,22 @@ fn main() {
         measured
     };
     let health = wrk("GET /livez", &load::get("/livez"));
-    let one = wrk("query { viewer { id } }", &load::query(&world, "{ viewer { id } }"));
+    let one = wrk(
+        "query { viewer { id } }",
+        &load::query(&world, "{ viewer { id } }"),
+    );
     wrk("feed of 5", &load::query(&world, &feed(5)));
     let twenty = wrk("feed of 20", &load::query(&world, &feed(20)));
     let hundred = wrk("feed of 100", &load::query(&world, &feed(100)));
-    let spread = wrk("toggleLike over all activities", &load::toggle(&world, world.activities));
+    let spread = wrk(
+        "toggleLike over all activities",
+        &load::toggle(&world, world.activities),
+    );
     let hot = wrk("toggleLike on one activity", &load::toggle(&world, 1));
     world.catch_up();
     let direct = |name: &str, activities: u32| {
-        let measured = direct::toggles(&world, activities, arguments.seconds, arguments.connections);
+        let measured =
+            direct::toggles(&world, activities, arguments.seconds, arguments.connections);
         show(name, &measured);
         measured
     };
@@ -76,15 +87,43 @@ fn main() {
 
     println!("\nRatios");
     let ratio = |name: &str, a: f64, b: f64| println!("  {name:<62} {:>7.2}", a / b);
-    ratio("toggles a second: likewise / SQL alone, over all activities", spread.rate, sql_spread.rate);
-    ratio("toggles a second: likewise / SQL alone, on one hot activity", hot.rate, sql_hot.rate);
-    ratio("toggles a second: one hot activity / over all", hot.rate, spread.rate);
-    ratio("CPU of the API: a feed of 20 / a query of one field", twenty.cpu[0], one.cpu[0]);
-    ratio("CPU of the API: a feed of 100 / a feed of 20", hundred.cpu[0], twenty.cpu[0]);
-    ratio("requests a second: /livez / a toggle", health.rate, spread.rate);
+    ratio(
+        "toggles a second: likewise / SQL alone, over all activities",
+        spread.rate,
+        sql_spread.rate,
+    );
+    ratio(
+        "toggles a second: likewise / SQL alone, on one hot activity",
+        hot.rate,
+        sql_hot.rate,
+    );
+    ratio(
+        "toggles a second: one hot activity / over all",
+        hot.rate,
+        spread.rate,
+    );
+    ratio(
+        "CPU of the API: a feed of 20 / a query of one field",
+        twenty.cpu[0],
+        one.cpu[0],
+    );
+    ratio(
+        "CPU of the API: a feed of 100 / a feed of 20",
+        hundred.cpu[0],
+        twenty.cpu[0],
+    );
+    ratio(
+        "requests a second: /livez / a toggle",
+        health.rate,
+        spread.rate,
+    );
     println!("\nMemory");
     println!("  API node           {:>8.1} MiB", world.api_memory());
-    println!("  Redis, all sets    {:>8.1} MiB, {:.0} bytes a like", world.sets_memory().0, world.sets_memory().1);
+    println!(
+        "  Redis, all sets    {:>8.1} MiB, {:.0} bytes a like",
+        world.sets_memory().0,
+        world.sets_memory().1
+    );
 }
 
 fn show(name: &str, it: &Measured) {

@@ -41,16 +41,30 @@ impl World {
         let postgres = Postgres::start(&["shared_buffers=256MB"]);
         let database = postgres.url("postgres");
         let run = |arguments: &[&str]| {
-            let status = likewise(&database, &redis.url()).args(arguments).stdout(Stdio::null()).status();
+            let status = likewise(&database, &redis.url())
+                .args(arguments)
+                .stdout(Stdio::null())
+                .status();
             assert!(status.unwrap().success(), "{arguments:?}");
         };
         run(&["migrate"]);
-        run(&["load", "--users", &size[0], "--activities", &size[1], "--likes", &size[2]]);
+        run(&[
+            "load",
+            "--users",
+            &size[0],
+            "--activities",
+            &size[1],
+            "--likes",
+            &size[2],
+        ]);
         let port = free_port();
         let mut serve = likewise(&database, &redis.url());
         serve.arg("serve").env("LIKEWISE_LOG", "warn");
         serve.env("LIKEWISE_LISTEN", format!("127.0.0.1:{port}"));
-        serve.env("LIKEWISE_METRICS_LISTEN", format!("127.0.0.1:{}", free_port()));
+        serve.env(
+            "LIKEWISE_METRICS_LISTEN",
+            format!("127.0.0.1:{}", free_port()),
+        );
         let [users, activities, likes] = [0, 1, 2].map(|place| size[place].parse().unwrap());
         let id = |key: u32| URL_SAFE_NO_PAD.encode(format!("Activity:{key}"));
         let world = Self {
@@ -96,10 +110,19 @@ impl World {
     /// Mebibytes of all sets, once each is rebuilt, and bytes a like.
     pub fn sets_memory(&self) -> (f64, f64) {
         let mut connection = self.redis();
-        let keys: Vec<String> = redis::cmd("KEYS").arg("*:set:*").query(&mut connection).unwrap();
+        let keys: Vec<String> = redis::cmd("KEYS")
+            .arg("*:set:*")
+            .query(&mut connection)
+            .unwrap();
         let bytes: u64 = keys
             .iter()
-            .map(|key| redis::cmd("MEMORY").arg("USAGE").arg(key).query::<u64>(&mut connection).unwrap())
+            .map(|key| {
+                redis::cmd("MEMORY")
+                    .arg("USAGE")
+                    .arg(key)
+                    .query::<u64>(&mut connection)
+                    .unwrap()
+            })
             .sum();
         #[expect(clippy::cast_precision_loss, reason = "bytes of demo data")]
         let bytes = bytes as f64;
@@ -113,14 +136,24 @@ impl World {
 
     fn caught_up(&self) -> bool {
         let mut connection = self.redis();
-        let streams: Vec<String> = redis::cmd("KEYS").arg("*:events").query(&mut connection).unwrap();
-        streams
-            .iter()
-            .all(|key| redis::cmd("XLEN").arg(key).query::<u64>(&mut connection).unwrap() == 0)
+        let streams: Vec<String> = redis::cmd("KEYS")
+            .arg("*:events")
+            .query(&mut connection)
+            .unwrap();
+        streams.iter().all(|key| {
+            redis::cmd("XLEN")
+                .arg(key)
+                .query::<u64>(&mut connection)
+                .unwrap()
+                == 0
+        })
     }
 
     fn redis(&self) -> redis::Connection {
-        redis::Client::open(self.redis.url()).unwrap().get_connection().unwrap()
+        redis::Client::open(self.redis.url())
+            .unwrap()
+            .get_connection()
+            .unwrap()
     }
 }
 
@@ -134,7 +167,9 @@ impl Drop for World {
 
 fn likewise(database: &str, redis: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_likewise"));
-    command.env("DATABASE_URL", database).env("REDIS_URL", redis);
+    command
+        .env("DATABASE_URL", database)
+        .env("REDIS_URL", redis);
     command.env("LIKEWISE_JWT_SECRET", SECRET);
     command
 }

@@ -11,6 +11,7 @@
 
 mod faults;
 mod harness;
+mod live;
 mod program;
 mod proxy;
 mod race;

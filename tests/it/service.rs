@@ -19,7 +19,7 @@ use crate::servers::Redis;
 use crate::store::{Kind, World};
 pub use details::Details;
 pub use node::Node;
-use people::SECRET;
+pub use people::SECRET;
 pub use people::{User, id_of, key_of, user, user_id_of};
 
 /// Partitions of the databases that the tests make.
