@@ -75,8 +75,7 @@ impl Cache {
         parsed(&last)
     }
 
-    /// What waits in each partition's stream, in one round trip. No transaction: a Redis whose memory is
-    /// full refuses to begin one, whatever is in it, and workers have to go on then.
+    /// What waits in each partition's stream, in one round trip.
     ///
     /// # Errors
     /// Redis is away.
@@ -87,6 +86,7 @@ impl Cache {
             pipe.xlen(&events);
             pipe.xrange_count(&events, "-", "+", 1);
         }
+        // No transaction: each partition is looked at for itself.
         let mut connection = self.pool.connection().await?;
         let answers: Vec<Value> = pipe.query_async(&mut connection).await?;
         let mut answers = answers.into_iter();

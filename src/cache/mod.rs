@@ -1,6 +1,7 @@
 //! What Redis holds: one typed method a script, and reads that take one round trip for a whole batch.
 
 mod change;
+mod changes;
 mod error;
 mod events;
 mod health;
@@ -11,6 +12,7 @@ mod rebuild;
 mod scripts;
 mod settle;
 mod survey;
+mod views;
 
 use std::time::Duration;
 
@@ -18,6 +20,7 @@ use redis::Value;
 
 use crate::domain::{LikeState, Liker, Partitions, Timestamp};
 pub use change::Changed;
+pub use changes::News;
 pub use error::{Error, Result};
 pub use events::Waiting;
 pub use health::Warning;
@@ -26,6 +29,7 @@ use pool::Pool;
 pub use rebuild::{Begun, Lease};
 use scripts::Scripts;
 pub use survey::SetPage;
+pub use views::Views;
 
 /// How to reach Redis and what to keep there.
 #[derive(Debug, Clone)]

@@ -9,8 +9,11 @@
     reason = "users are a, b, c; activities x, y"
 )]
 
+mod faults;
 mod harness;
-mod memory;
+mod live;
+mod program;
+mod proxy;
 mod race;
 #[path = "../support/servers/mod.rs"]
 mod servers;

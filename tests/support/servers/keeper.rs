@@ -18,6 +18,7 @@ while read -r signal then; do
     kill -s "$signal" "$server"
     if [ "$then" = wait ]; then
         wait "$server"
+        echo $? >"$folder/code"
         exit
     fi
 done
@@ -51,8 +52,12 @@ impl Keeper {
         keeper.arg(server.get_program()).args(server.get_args());
         // A Ctrl-C for the tests must not reach the server before its keeper has removed the folder.
         keeper.process_group(0).current_dir(folder);
-        // The shell reports servers that were killed, as some are meant to be.
-        keeper.stdin(Stdio::piped()).stderr(Stdio::null());
+        // It outlives the tests for a moment, and has to say only which servers were killed, as some are
+        // meant to be.
+        keeper
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         let pid = folder.join("pid");
         // Of a server that was here before.
         let _ = std::fs::remove_file(&pid);
@@ -62,10 +67,15 @@ impl Keeper {
         }
     }
 
+    /// The server's process, once the shell has started it.
+    pub fn pid(&self) -> Option<u32> {
+        let pid = std::fs::read_to_string(&self.pid).ok()?;
+        pid.trim().parse().ok()
+    }
+
     /// What the server is doing.
     pub fn state(&self) -> State {
-        let pid = std::fs::read_to_string(&self.pid).unwrap_or_default();
-        let Ok(pid) = pid.trim().parse::<u32>() else {
+        let Some(pid) = self.pid() else {
             return State::Running;
         };
         // The letter after the name in brackets. A zombie waits for its shell to ask for its end.
@@ -83,7 +93,7 @@ impl Keeper {
         writeln!(self.shell.stdin.as_mut().unwrap(), "{signal}").unwrap();
     }
 
-    /// Ends the server by a signal, waits for that, and leaves its folder.
+    /// Sends the server a signal, waits for its end, and leaves its folder with its exit code in `code`.
     pub fn end(mut self, signal: &str) {
         self.send(&format!("{signal} wait"));
         self.shell.wait().unwrap();

@@ -116,9 +116,20 @@ impl Postgres {
         format!("postgres://likewise:secret@127.0.0.1:{port}/{database}")
     }
 
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        let keeper = self.keeper.as_ref().expect("Postgres is not running");
+        keeper.pid().unwrap()
+    }
+
     /// Where it listens.
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// One of the programs that come with it.
+    pub fn program(&self, name: &str) -> PathBuf {
+        program(&[name], &installed())
     }
 
     /// Ends it.

@@ -43,6 +43,12 @@ impl Redis {
         redis
     }
 
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        let keeper = self.keeper.as_ref().expect("Redis is not running");
+        keeper.pid().unwrap()
+    }
+
     /// Where it listens.
     pub fn port(&self) -> u16 {
         self.port
