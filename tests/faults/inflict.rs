@@ -9,11 +9,11 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::arguments::Fsync;
 use crate::check::{Kind, Violation};
+use crate::inside::{by_hand, limit_memory};
 use crate::plan::{Fault, Planned, WORKERS};
 use crate::proxy::Mode;
 use crate::record::{Inflicted, KeyLoss, Micros, Restore};
-use crate::rest;
-use crate::restore::{self, LONGEST_DOUBT, cut_off, set_key};
+use crate::restore::{self, LONGEST_DOUBT, cut_off};
 use crate::servers::Stop;
 use crate::world::{Cast, World};
 
@@ -116,10 +116,20 @@ impl Inflictor {
             }
             Fault::StopPostgres | Fault::CrashPostgres => self.postgres(fault, lasts).await,
             Fault::DeleteSets | Fault::ExpireSets | Fault::FlushScripts => {
-                self.by_hand(fault, lasts).await.unwrap();
+                by_hand(&self.world, &self.cast, fault, lasts)
+                    .await
+                    .unwrap();
                 Trace::default()
             }
-            Fault::FillMemory | Fault::EvictSets => self.memory(fault, lasts).await.unwrap(),
+            Fault::FillMemory | Fault::EvictSets => {
+                let limited = limit_memory(&self.world, fault, lasts).await;
+                let (evicted, violation) = limited.unwrap();
+                Trace {
+                    violation,
+                    evicted,
+                    ..Trace::default()
+                }
+            }
         };
         let end = self.world.clock.now();
         if fault == Fault::EvictSets {
@@ -245,75 +255,6 @@ impl Inflictor {
         sleep(lasts).await;
         block_in_place(|| postgres.start_again());
         Trace::default()
-    }
-
-    /// What somebody with redis-cli could do, again and again.
-    async fn by_hand(&self, fault: Fault, lasts: Duration) -> redis::RedisResult<()> {
-        let mut redis = self.world.redis().await?;
-        let begun = Instant::now();
-        while begun.elapsed() < lasts {
-            if fault == Fault::FlushScripts {
-                let mut flush = redis::cmd("SCRIPT");
-                flush.arg("FLUSH").exec_async(&mut redis).await?;
-            } else {
-                for activity in &self.cast.activity_keys {
-                    let set = set_key(*activity);
-                    let command = match fault {
-                        Fault::DeleteSets => redis::Cmd::del(&set),
-                        _ => redis::Cmd::pexpire(&set, rand::random_range(1..100)),
-                    };
-                    if rand::random() {
-                        command.exec_async(&mut redis).await?;
-                    }
-                }
-            }
-            sleep(Duration::from_millis(rand::random_range(20..200))).await;
-        }
-        Ok(())
-    }
-
-    async fn memory(&self, fault: Fault, lasts: Duration) -> redis::RedisResult<Trace> {
-        let mut redis = self.world.redis().await?;
-        let before: redis::InfoDict = redis::cmd("INFO").query_async(&mut redis).await?;
-        let used: u64 = before.get("used_memory").unwrap_or_default();
-        let (policy, limit) = match fault {
-            Fault::FillMemory => ("noeviction", used / 2),
-            // What was there at the start cannot go, so this is a good part of the rest.
-            _ => ("volatile-ttl", used - used / 20),
-        };
-        for (name, value) in [
-            ("maxmemory-policy", policy.to_owned()),
-            // Redis looks at so many keys at random and evicts the best: with as many, sets are among them.
-            ("maxmemory-samples", "64".to_owned()),
-            ("maxmemory", limit.to_string()),
-        ] {
-            let mut set = redis::cmd("CONFIG");
-            set.arg("SET")
-                .arg(name)
-                .arg(value)
-                .exec_async(&mut redis)
-                .await?;
-        }
-        sleep(lasts).await;
-        let mut violation = None;
-        if fault == Fault::FillMemory {
-            violation = rest::emptied(&self.world).await.err();
-        }
-        for (name, value) in [("maxmemory", "0"), ("maxmemory-policy", "noeviction")] {
-            let mut set = redis::cmd("CONFIG");
-            set.arg("SET")
-                .arg(name)
-                .arg(value)
-                .exec_async(&mut redis)
-                .await?;
-        }
-        let after: redis::InfoDict = redis::cmd("INFO").query_async(&mut redis).await?;
-        let evicted = |info: &redis::InfoDict| info.get::<u64>("evicted_keys").unwrap_or_default();
-        Ok(Trace {
-            evicted: evicted(&after) - evicted(&before),
-            violation,
-            ..Trace::default()
-        })
     }
 }
 

@@ -11,6 +11,7 @@ mod arguments;
 mod check;
 mod client;
 mod inflict;
+mod inside;
 mod plan;
 mod process;
 mod proxy;

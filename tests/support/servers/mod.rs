@@ -8,6 +8,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+pub use keeper::Keeper;
 pub use postgres::{Postgres, Stop, empty_database, migrated_database};
 pub use redis::Redis;
 
