@@ -60,6 +60,10 @@ impl Service {
         let mut storage = owned(&["--partitions", PARTITIONS]);
         storage.extend(owned(&["--database-url", &address, "--redis-url", &url]));
         storage.extend(owned(arguments));
+        if !arguments.contains(&"--redis-timeout") {
+            // Tests share few processors, and only some of them are about a Redis that is away.
+            storage.extend(owned(&["--redis-timeout", "5s"]));
+        }
         let mut serving = owned(&["--listen", "127.0.0.1:0", "--metrics-listen"]);
         serving.extend(owned(&["127.0.0.1:0", "--jwt-secret", SECRET]));
         let node = Node::start(&[storage.clone(), serving.clone()].concat()).await;

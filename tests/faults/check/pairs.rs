@@ -31,7 +31,9 @@ pub fn check(record: &Record) -> Vec<Violation> {
         history.read(&operations);
         let marks = marks(record, pair);
         if let Err(failure) = explain(&history.ops, &marks) {
-            history.wrong.push(history.told(failure, &marks, record));
+            let (kind, what, at) = history.told(failure, &marks);
+            let excerpt = excerpt(&operations, at, &marks, record);
+            history.wrong.push((kind, format!("{what}:\n{excerpt}")));
         }
         for (kind, text) in history.wrong {
             let text = format!("user {} and activity {}: {text}", pair.0, pair.1);
@@ -190,69 +192,70 @@ impl History<'_> {
         }
     }
 
-    /// Says what is wrong: carried out twice, if that would explain it, else lost.
-    fn told(&self, failure: Failure, marks: &[Mark], record: &Record) -> (Kind, String) {
-        let mut ops = self.ops.clone();
-        ops.extend(self.retried.iter().cloned());
-        ops.sort_by_key(|op| op.start);
-        let (kind, what, at) = match failure {
-            Failure::At(_) if !self.retried.is_empty() && explain(&ops, marks).is_ok() => {
-                (Kind::Doubled, "a key took effect twice", None)
+    /// Says what is wrong, and where: carried out twice, if that would explain it, else lost.
+    fn told(&self, failure: Failure, marks: &[Mark]) -> (Kind, &'static str, Micros) {
+        match failure {
+            Failure::At(op) => {
+                let mut ops = self.ops.clone();
+                ops.extend(self.retried.iter().cloned());
+                ops.sort_by_key(|op| op.start);
+                let at = self.ops[op].end;
+                if !self.retried.is_empty() && explain(&ops, marks).is_ok() {
+                    (Kind::Doubled, "a key took effect twice", at)
+                } else {
+                    (Kind::Lost, "a change was lost", at)
+                }
             }
-            Failure::At(_) => (Kind::Lost, "a change was lost", None),
-            Failure::Back(at) => (
-                Kind::Lost,
-                "a change from before the copy, or that SQL had, was lost",
-                Some(at),
-            ),
-            Failure::TooWide(at) => (Kind::Torn, "too much is open at once to tell", Some(at)),
-        };
-        let at = match failure {
-            Failure::At(op) => self.ops[op].end,
-            _ => at.unwrap_or_default(),
-        };
-        (
-            kind,
-            format!("{what}:\n{}", self.excerpt(at, marks, record)),
-        )
+            Failure::Back(at) => {
+                let text = "a change from before the copy, or one that SQL had, was lost";
+                (Kind::Lost, text, at)
+            }
+            Failure::TooWide(at) => (Kind::Torn, "too much is open at once to tell", at),
+        }
     }
+}
 
-    /// The operations around a moment.
-    fn excerpt(&self, at: Micros, marks: &[Mark], record: &Record) -> String {
-        let mut lines: Vec<(Micros, String)> = Vec::new();
-        let place = self.ops.partition_point(|op| op.start <= at);
-        let from = place.saturating_sub(SHOWN);
-        for op in &self.ops[from..(place + SHOWN / 3).min(self.ops.len())] {
-            let operation = &record.operations[op.source];
-            let certain = if op.certain { "" } else { ", perhaps" };
-            let end = if op.end == at { "  <- here" } else { "" };
-            let line = format!(
-                "    {:>11.6} to {:>11.6}  node {}  {:?}{certain} (key {:?}, answered {:?}){end}",
-                seconds(op.start),
-                seconds(op.end),
-                operation.node + 1,
-                op.what,
-                operation.key,
-                operation.outcome,
-            );
-            lines.push((op.start, line));
-        }
-        let earliest = lines.first().map_or(0, |line| line.0);
-        for mark in marks.iter().filter(|it| (earliest..=at).contains(&it.at)) {
-            let line = format!("    {:>11.6}  {:?}", seconds(mark.at), mark.what);
-            lines.push((mark.at, line));
-        }
-        for fault in &record.faults {
-            if fault.end >= earliest && fault.start <= at {
-                let (start, end) = (seconds(fault.start), seconds(fault.end));
-                let line = format!("    {start:>11.6} to {end:>11.6}  {}", fault.name);
-                lines.push((fault.start, line));
-            }
-        }
-        lines.sort_by_key(|line| line.0);
-        let lines: Vec<_> = lines.into_iter().map(|line| line.1).collect();
-        lines.join("\n")
+/// The operations on a pair around a moment, with what happened to the service meanwhile.
+fn excerpt(
+    operations: &[(usize, &Operation)],
+    at: Micros,
+    marks: &[Mark],
+    record: &Record,
+) -> String {
+    let place = operations.partition_point(|(_, it)| it.start <= at);
+    let from = place.saturating_sub(SHOWN);
+    let shown = &operations[from..(place + SHOWN / 3).min(operations.len())];
+    let mut lines: Vec<(Micros, String)> = Vec::new();
+    for (_, operation) in shown {
+        let key = operation
+            .key
+            .map_or(String::new(), |key| format!(" with key {key}"));
+        let here = if operation.end == at { "  <- here" } else { "" };
+        let line = format!(
+            "node {}  {:?}{key}: {:?}{here}",
+            operation.node + 1,
+            operation.action,
+            operation.outcome,
+        );
+        lines.push((operation.start, span(operation.start, operation.end, &line)));
     }
+    let earliest = lines.first().map_or(0, |line| line.0);
+    let during = |start: Micros, end: Micros| end >= earliest && start <= at;
+    for mark in marks.iter().filter(|it| during(it.at, it.at)) {
+        let line = span(mark.at, mark.at, &format!("{:?}", mark.what));
+        lines.push((mark.at, line));
+    }
+    for fault in record.faults.iter().filter(|it| during(it.start, it.end)) {
+        lines.push((fault.start, span(fault.start, fault.end, fault.name)));
+    }
+    lines.sort_by_key(|line| line.0);
+    let lines: Vec<_> = lines.into_iter().map(|line| line.1).collect();
+    lines.join("\n")
+}
+
+fn span(start: Micros, end: Micros, text: &str) -> String {
+    let (start, end) = (seconds(start), seconds(end));
+    format!("    {start:>11.6} to {end:>11.6}  {text}")
 }
 
 #[expect(clippy::cast_precision_loss, reason = "for people to read")]
