@@ -241,3 +241,26 @@ fn each_dependency_says_why_it_is_there() {
         previous = line;
     }
 }
+
+#[test]
+fn each_mutant_still_fits_the_code_that_it_breaks() {
+    let patches = files(&root().join("tests/faults/mutants"), "patch");
+    assert!(!patches.is_empty());
+    for patch in patches {
+        let patch_text = read(&patch);
+        let mut file = String::new();
+        for part in patch_text.split("\n@@ ") {
+            let lines = part.lines().skip(usize::from(!part.starts_with("diff ")));
+            let before = lines.filter_map(|line| line.strip_prefix([' ', '-']));
+            let before: Vec<_> = before.filter(|line| !line.starts_with("-- a/")).collect();
+            assert!(
+                file.contains(&before.join("\n")),
+                "{} does not fit",
+                patch.display()
+            );
+            if let Some((_, path)) = part.rsplit_once("\n+++ b/") {
+                file = read(&root().join(path.trim()));
+            }
+        }
+    }
+}
