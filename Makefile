@@ -4,6 +4,7 @@
 target := $(or $(CARGO_TARGET_DIR),target)
 bundles := web/vendor/graphiql.min.js
 browser_tests := tests/browser/node_modules/.package-lock.json
+client_tests := tests/clients/node_modules/.package-lock.json
 
 .DEFAULT_GOAL := help
 .PHONY: help dev test test-rust test-web lint graphiql clean
@@ -25,10 +26,10 @@ test: ## Run all tests: Rust, pages, and both together in a browser
 test-rust: $(bundles)
 	cargo test --locked
 
-# Pages and server meet in a real browser, so both have to be built.
-test-web: $(bundles) $(browser_tests)
+# Pages and server meet in a real browser, clients' libraries and server over HTTP, so both have to be built.
+test-web: $(bundles) $(browser_tests) $(client_tests)
 	cargo build --locked
-	LIKEWISE_BIN=$(abspath $(target)/debug/likewise) node --test tests/browser/*.test.js
+	LIKEWISE_BIN=$(abspath $(target)/debug/likewise) node --test tests/browser/*.test.js tests/clients/*.test.js
 
 lint: ## Check format, lints and documentation
 	cargo fmt --check
@@ -43,11 +44,11 @@ $(bundles): web/package-lock.json script/graphiql
 	@script/setup graphiql
 	@script/graphiql
 
-$(browser_tests): tests/browser/package-lock.json
-	cd tests/browser && npm ci --ignore-scripts --no-audit --no-fund
+$(browser_tests) $(client_tests): tests/%/node_modules/.package-lock.json: tests/%/package-lock.json
+	cd tests/$* && npm ci --ignore-scripts --no-audit --no-fund
 	@touch $@
 
 clean: ## Remove everything that was built or fetched
 	cargo clean
-	rm -rf tests/browser/node_modules
+	rm -rf tests/*/node_modules
 	find web/vendor -type f ! -name .gitkeep -delete

@@ -9,7 +9,7 @@ use futures::FutureExt;
 use tokio_util::task::TaskTracker;
 
 use crate::cache::{self, Cache};
-use crate::config::{Access, Process, Server, Storage};
+use crate::config::{Access, Limits, Process, Server, Storage};
 use crate::domain::Partitions;
 use crate::graphql;
 use crate::http::auth::Authenticator;
@@ -168,6 +168,7 @@ impl App {
         &self,
         server: &Server,
         access: &Access,
+        limits: &Limits,
         process: &Process,
         demo: Option<Vec<DemoUser>>,
         shutdown: &Shutdown,
@@ -176,14 +177,15 @@ impl App {
         let listener = http::bind("LIKEWISE_LISTEN", server.listen).await?;
         let api = listener.local_addr()?;
         let metrics = self.serve_metrics(process, shutdown).await?;
-        let schema = graphql::schema(self.likes.clone());
+        let schema = graphql::schema(self.likes.clone(), server.introspection);
         let routes = http::router(http::Service {
-            execute: Arc::new(move |identity, request| {
+            execute: Arc::new(move |identity, prepared| {
                 let schema = schema.clone();
-                async move { graphql::execute(&schema, identity, request).await }.boxed()
+                async move { graphql::execute(&schema, identity, prepared).await }.boxed()
             }),
             authenticator,
             checks: self.checks(),
+            limits: limits.clone(),
             request_timeout: server.request_timeout,
             demo,
         });

@@ -46,7 +46,7 @@ const MAY_KNOW: [(&str, &[&str]); 12] = [
         "http",
         &["graphql", "config", "domain", "telemetry", "shutdown"],
     ),
-    ("graphql", &["likes", "domain", "telemetry"]),
+    ("graphql", &["likes", "config", "domain", "telemetry"]),
     ("likes", &["cache", "store", "domain", "telemetry"]),
     ("worker", &["cache", "store", "domain", "telemetry"]),
     ("cache", &["domain", "telemetry"]),

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::Error;
 use crate::app::App;
-use crate::config::{Access, Log, Process, Server, Storage, Worker};
+use crate::config::{Access, Limits, Log, Process, Server, Storage, Worker};
 use crate::shutdown::Shutdown;
 use crate::telemetry;
 
@@ -20,6 +20,8 @@ pub struct Serve {
     server: Server,
     #[command(flatten)]
     access: Access,
+    #[command(flatten)]
+    limits: Limits,
     #[command(flatten)]
     worker: Worker,
     #[command(flatten)]
@@ -38,7 +40,14 @@ impl Serve {
         shutdown.on_signals()?;
         let app = App::open(&self.storage).await?;
         let addresses = app
-            .serve(&self.server, &self.access, &self.process, None, &shutdown)
+            .serve(
+                &self.server,
+                &self.access,
+                &self.limits,
+                &self.process,
+                None,
+                &shutdown,
+            )
             .await?;
         if self.server.worker {
             app.work(&self.worker, &shutdown);

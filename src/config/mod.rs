@@ -6,6 +6,7 @@
 mod access;
 mod cache;
 mod database;
+mod limits;
 mod process;
 mod redis;
 mod secret;
@@ -16,6 +17,7 @@ mod worker;
 pub use access::{Access, JwksSource, KeySource};
 pub use cache::Cache;
 pub use database::Database;
+pub use limits::Limits;
 pub use process::{Log, LogFormat, Process};
 pub use redis::Redis;
 pub use secret::Secret;

@@ -5,11 +5,21 @@
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
+use std::time::Duration;
 
-use async_graphql::{ErrorExtensionValues, Response, ServerError};
+use async_graphql::{ErrorExtensionValues, Pos, Response, ServerError};
 
+use super::guard::Excess;
 use crate::domain::Invalid;
 use crate::likes::{self, Outcome};
+use crate::telemetry::REQUESTS_REFUSED;
+
+/// A client that is told to wait longer than an hour would take it for a mistake.
+const MOST_MILLIS: u128 = 3_600_000;
+/// What of a text of async-graphql's is passed on; it quotes what it was given.
+const LONGEST_TEXT: usize = 240;
+/// What all errors of one answer may take: somebody who sends little is not answered with much.
+const ERRORS_BYTES: usize = 7_000;
 
 /// The result of a resolver.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -58,6 +68,9 @@ pub struct Error {
     text: Cow<'static, str>,
     argument: Option<&'static str>,
     outcome: Option<Outcome>,
+    limit: Option<&'static str>,
+    retry_after: Option<Duration>,
+    at: Option<Pos>,
 }
 
 impl Error {
@@ -68,7 +81,35 @@ impl Error {
             text: Cow::Borrowed(text),
             argument: None,
             outcome: None,
+            limit: None,
+            retry_after: None,
+            at: None,
         }
+    }
+
+    /// A document that cannot be executed, wrong at a place. The text is fit for clients.
+    pub fn bad_document(text: String, at: Option<Pos>) -> Self {
+        Self {
+            text: Cow::Owned(text),
+            at,
+            ..Self::new(Code::BadUserInput, "")
+        }
+    }
+
+    /// Too much done of late.
+    pub fn rate_limited(retry_after: Duration) -> Self {
+        Self {
+            retry_after: Some(retry_after),
+            ..Self::new(
+                Code::RateLimited,
+                "Too much at once. Nothing was done; wait a little.",
+            )
+        }
+    }
+
+    /// The name of the limit that was passed, where one was.
+    pub fn limit(&self) -> Option<&'static str> {
+        self.limit
     }
 
     /// An argument that is not what it should be.
@@ -104,10 +145,22 @@ impl Error {
 
     /// A response of nothing but this error.
     pub fn into_response(self) -> Response {
+        let at = self.at;
         let error = async_graphql::Error::from(self);
-        let mut server_error = ServerError::new(error.message, None);
+        let mut server_error = ServerError::new(error.message, at);
         server_error.extensions = error.extensions;
         Response::from_errors(vec![server_error])
+    }
+}
+
+impl From<Excess> for Error {
+    fn from(excess: Excess) -> Self {
+        let name = excess.limit.name();
+        metrics::counter!(REQUESTS_REFUSED, "limit" => name).increment(1);
+        Self {
+            limit: Some(name),
+            ..Self::bad_document(excess.text(), excess.at)
+        }
     }
 }
 
@@ -160,6 +213,13 @@ impl From<Error> for async_graphql::Error {
             };
             extensions.set("outcome", outcome);
         }
+        if let Some(limit) = error.limit {
+            extensions.set("limit", limit);
+        }
+        if let Some(wait) = error.retry_after {
+            let millis = wait.as_millis().clamp(1, MOST_MILLIS);
+            extensions.set("retryAfterMs", u64::try_from(millis).unwrap_or(u64::MAX));
+        }
         Self {
             message: error.text.into_owned(),
             source: None,
@@ -170,8 +230,11 @@ impl From<Error> for async_graphql::Error {
 
 /// Gives a code to the errors that have none: those that async-graphql made. It makes them of documents
 /// and values that it refuses; anything else it says during execution is masked.
-pub fn complete(errors: &mut [ServerError]) {
-    for error in errors {
+///
+/// Of many errors the first ones are enough to mend what was sent, and stay.
+pub fn complete(errors: &mut Vec<ServerError>, most: usize) {
+    errors.truncate(most);
+    for error in errors.iter_mut() {
         let coded = error
             .extensions
             .as_ref()
@@ -194,7 +257,17 @@ pub fn complete(errors: &mut [ServerError]) {
             .extensions
             .get_or_insert_default()
             .set("code", code.name());
+        if error.message.len() > LONGEST_TEXT {
+            error.message = error.message.chars().take(LONGEST_TEXT).collect();
+        }
     }
+    let mut bytes = 0;
+    let fitting = errors.iter().take_while(|error| {
+        bytes += serde_json::to_string(error).map_or(ERRORS_BYTES, |text| text.len());
+        bytes <= ERRORS_BYTES
+    });
+    let fitting = fitting.count().max(1);
+    errors.truncate(fitting);
 }
 
 /// Whether a text is one of those that async-graphql has for a value of the wrong type or size.
@@ -249,8 +322,8 @@ mod tests {
         let at = vec![async_graphql::PathSegment::Field("a".into())];
         let value = ServerError::new("Failed to parse \"Int\": no", None).with_path(at.clone());
         let other = ServerError::new("disk on fire", None).with_path(at);
-        let mut errors = [refused, value, other];
-        complete(&mut errors);
+        let mut errors = vec![refused, value, other];
+        complete(&mut errors, 20);
         assert_eq!(code_of(&errors[0]), "\"BAD_USER_INPUT\"");
         assert_eq!(code_of(&errors[1]), "\"BAD_USER_INPUT\"");
         assert_eq!(code_of(&errors[2]), "\"INTERNAL\"");

@@ -9,6 +9,7 @@ mod context;
 mod cursor;
 mod document;
 mod error;
+mod guard;
 mod id;
 mod likers;
 mod loaders;
@@ -19,29 +20,30 @@ mod scalar;
 mod shape;
 mod user;
 
-use async_graphql::{EmptySubscription, Request, Response, SDLExportOptions, SchemaBuilder, value};
+use async_graphql::{EmptySubscription, Response, SDLExportOptions, SchemaBuilder, value};
 
 use self::context::{Degraded, Scope};
 use self::mutation::Mutation;
 use self::query::Query;
-use self::shape::Shape;
 use crate::domain::{Identity, Timestamp};
 use crate::likes::Likes;
 pub use error::{Code, Error};
-
-/// The deepest nesting of fields. Tools introspect about 15 deep; an activity's likers' liked activities'
-/// likers, each through edges and node, are 12.
-const DEPTH: usize = 16;
-/// The highest cost of a document, by and large its largest number of values. A page of a hundred activities
-/// with every field costs about 4,000; five hundred aliases of anything at the root do not fit.
-const COMPLEXITY: usize = 20_000;
+pub use guard::{Cost, Excess, Limit, Prepared, prepare};
 
 /// The schema with what it needs to answer.
 pub type Schema = async_graphql::Schema<Query, Mutation, EmptySubscription>;
 
-/// Makes the schema.
-pub fn schema(likes: Likes) -> Schema {
-    builder().data(likes).finish()
+/// Makes the schema. Without introspection it tells nobody what is in it.
+pub fn schema(likes: Likes, introspection: bool) -> Schema {
+    let builder = builder().data(likes);
+    if introspection {
+        return builder.finish();
+    }
+    // Suggestions tell the schema name by name.
+    builder
+        .disable_introspection()
+        .disable_suggestions()
+        .finish()
 }
 
 /// The schema as text, as it stands in `schema.graphql`. Needs no connections.
@@ -57,37 +59,29 @@ pub fn sdl() -> String {
 
 fn builder() -> SchemaBuilder<Query, Mutation, EmptySubscription> {
     Schema::build(Query, Mutation, EmptySubscription)
-        .limit_depth(DEPTH)
-        .limit_complexity(COMPLEXITY)
 }
 
-/// Answers one request for the bearer of a verified token, or for nobody.
+/// Answers one prepared request for the bearer of a verified token, or for nobody.
 ///
 /// Every error of the response has `extensions.code`. Where answers came from SQL because Redis was away,
 /// the response has `extensions.likes`: `{"source": "sql", "complete": false}`.
-pub async fn execute(schema: &Schema, identity: Option<Identity>, request: Request) -> Response {
-    let mut response = run(schema, identity, request).await;
-    error::complete(&mut response.errors);
+pub async fn execute(schema: &Schema, identity: Option<Identity>, prepared: Prepared) -> Response {
+    let most_errors = prepared.most_errors;
+    let mut response = run(schema, identity, prepared).await;
+    error::complete(&mut response.errors, most_errors);
     response
 }
 
-async fn run(schema: &Schema, identity: Option<Identity>, mut request: Request) -> Response {
+async fn run(schema: &Schema, identity: Option<Identity>, prepared: Prepared) -> Response {
     let Some(likes) = schema.data::<Likes>() else {
         return Error::internal("a schema without likes").into_response();
     };
-    let variables = std::mem::take(&mut request.variables);
-    let operation = request.operation_name.take();
-    let document = match request.parsed_query() {
-        Ok(document) => document,
-        Err(refused) => return Response::from_errors(vec![refused]),
-    };
-    let survey = match document::survey(document, &variables) {
-        Ok(survey) => survey,
-        Err(refused) => return refused.into_response(),
-    };
-    let shape = Shape::of(document, operation.as_deref());
-    request.variables = variables;
-    request.operation_name = operation;
+    let Prepared {
+        request,
+        survey,
+        shape,
+        ..
+    } = prepared;
     let degraded = Degraded::default();
     let now = Timestamp::now();
     let scope = Scope::new(likes.clone(), identity, survey, degraded.clone(), now);

@@ -9,7 +9,8 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use super::observe::Note;
-use crate::graphql::Code;
+use crate::graphql::{Code, Limit};
+use crate::telemetry::REQUESTS_REFUSED;
 
 /// The one text for every token that is not believed: which part was wrong helps only a forger.
 const BAD_TOKEN: &str = "The bearer token is not valid. Sign in again, or send no Authorization \
@@ -21,7 +22,8 @@ pub(super) struct Failure {
     status: StatusCode,
     code: Code,
     outcome: Option<&'static str>,
-    error: Box<ServerError>,
+    limit: Option<&'static str>,
+    message: String,
     header: Option<(HeaderName, HeaderValue)>,
 }
 
@@ -31,7 +33,8 @@ impl Failure {
             status,
             code,
             outcome: None,
-            error: Box::new(ServerError::new(message, None)),
+            limit: None,
+            message: message.into(),
             header: None,
         }
     }
@@ -49,13 +52,6 @@ impl Failure {
     /// Something is wrong with what was sent.
     pub(super) fn bad_input(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, Code::BadUserInput, message)
-    }
-
-    /// Something is wrong with the GraphQL document, at a place.
-    pub(super) fn bad_document(error: ServerError) -> Self {
-        let mut failure = Self::bad_input("");
-        failure.error = Box::new(error);
-        failure
     }
 
     pub(super) fn bad_token() -> Self {
@@ -113,7 +109,10 @@ impl Failure {
 
     pub(super) fn too_large(limit: usize) -> Self {
         let message = format!("The body is larger than {limit} bytes.");
-        Self::new(StatusCode::PAYLOAD_TOO_LARGE, Code::BadUserInput, message)
+        let mut failure = Self::new(StatusCode::PAYLOAD_TOO_LARGE, Code::BadUserInput, message);
+        failure.limit = Some(Limit::Body.name());
+        metrics::counter!(REQUESTS_REFUSED, "limit" => Limit::Body.name()).increment(1);
+        failure
     }
 
     /// Content types that browsers send to other sites without asking first are among the refused.
@@ -130,11 +129,14 @@ impl Failure {
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        let mut error = self.error;
+        let mut error = ServerError::new(self.message, None);
         let mut extensions = ErrorExtensionValues::default();
         extensions.set("code", self.code.name());
         if let Some(outcome) = self.outcome {
             extensions.set("outcome", outcome);
+        }
+        if let Some(limit) = self.limit {
+            extensions.set("limit", limit);
         }
         error.extensions = Some(extensions);
         let body = Json(json!({ "errors": [error] }));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_graphql::parser::types::OperationType;
-use async_graphql::{Request, Response as Executed, ServerError, Value};
+use async_graphql::{Response as Executed, ServerError, Value};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
@@ -18,17 +18,14 @@ use super::accept::{self, Format};
 use super::auth::Refusal;
 use super::error::Failure;
 use super::observe::Note;
-use super::{Service, document, pages, request};
+use super::request::{self, Asked};
+use super::{Service, pages};
 use crate::domain::Identity;
+use crate::graphql::{Prepared, prepare};
 
 /// Executes one request for whoever asks.
 pub type Execute =
-    Arc<dyn Fn(Option<Identity>, Request) -> BoxFuture<'static, Executed> + Send + Sync>;
-
-/// Of a document with thousands of mistakes, the first ones are enough to mend it.
-const MOST_ERRORS: usize = 20;
-/// Names in the log are cut here.
-const LONGEST_NAME: usize = 64;
+    Arc<dyn Fn(Option<Identity>, Prepared) -> BoxFuture<'static, Executed> + Send + Sync>;
 
 /// Queries, and `GraphiQL` for a browser.
 pub(super) async fn get(
@@ -61,7 +58,7 @@ pub(super) async fn post(
     let allowed = [OperationType::Query, OperationType::Mutation];
     let answer = async {
         let identity = identify(&service, &headers).await?;
-        let request = request::from_body(&headers, body).await?;
+        let request = request::from_body(&headers, body, service.limits.max_body).await?;
         execute(&service, identity, request, &allowed).await
     };
     respond(format, answer.await)
@@ -86,23 +83,25 @@ async fn identify(service: &Service, headers: &HeaderMap) -> Result<Option<Ident
 async fn execute(
     service: &Service,
     identity: Option<Identity>,
-    mut request: Request,
+    asked: Asked,
     allowed: &[OperationType],
 ) -> Result<(Executed, Option<String>), Failure> {
-    let wanted = request.operation_name.as_deref();
-    let document = document::parse(&request.query).map_err(Failure::bad_document)?;
-    let selected = document::selected(&document, wanted).map_err(Failure::bad_document)?;
-    let (name, operation) = selected;
-    match operation.ty {
+    let Asked {
+        query,
+        operation_name,
+        variables,
+    } = asked;
+    let prepared = match prepare(query, operation_name, variables, &service.limits) {
+        Ok(prepared) => prepared,
+        Err(refused) => return Ok((refused.into_response(), None)),
+    };
+    match prepared.kind {
         kind if allowed.contains(&kind) => {}
         _ if allowed.contains(&OperationType::Mutation) => return Err(Failure::subscription()),
         _ => return Err(Failure::mutation_over_get()),
     }
-    document::check_variables(operation, &request.variables).map_err(Failure::bad_document)?;
-    let name = name.map(|name| name.chars().take(LONGEST_NAME).collect());
-    // What was looked at is what is executed: nothing reads the text a second time.
-    request.set_parsed_query(document);
-    let executed = (service.execute)(identity, request).await;
+    let name = prepared.name.clone();
+    let executed = (service.execute)(identity, prepared).await;
     Ok((executed, name))
 }
 
@@ -114,7 +113,7 @@ fn respond(
         return Failure::not_acceptable().into_response();
     };
     let mut response = match answer {
-        Ok((executed, operation)) => rendered(executed, operation),
+        Ok((executed, operation)) => rendered(executed, operation, format),
         Err(failure) => failure.into_response(),
     };
     let headers = response.headers_mut();
@@ -139,13 +138,12 @@ struct Rendered<'a> {
     extensions: &'a BTreeMap<String, Value>,
 }
 
-fn rendered(mut executed: Executed, operation: Option<String>) -> Response {
+fn rendered(executed: Executed, operation: Option<String>, format: Format) -> Response {
     let was_executed = was_executed(&executed);
     let status = if was_executed {
         StatusCode::OK
     } else {
-        executed.errors.truncate(MOST_ERRORS);
-        refused(&executed.errors)
+        refused(&executed.errors, format)
     };
     let body = Rendered {
         data: was_executed.then_some(&executed.data),
@@ -164,14 +162,16 @@ fn was_executed(executed: &Executed) -> bool {
     executed.data != Value::Null || errors.is_empty() || errors.iter().any(|it| !it.path.is_empty())
 }
 
-/// The status of a request that GraphQL refused as a whole.
-fn refused(errors: &[ServerError]) -> StatusCode {
+/// The status of a request that GraphQL refused as a whole. Clients that only know `application/json` take
+/// what is not 200 for the answer of a proxy, so they get 200 where the document is to blame.
+fn refused(errors: &[ServerError], format: Format) -> StatusCode {
     match errors.first().and_then(code).as_deref() {
         Some("UNAUTHENTICATED") => StatusCode::UNAUTHORIZED,
         Some("FORBIDDEN") => StatusCode::FORBIDDEN,
         Some("RATE_LIMITED") => StatusCode::TOO_MANY_REQUESTS,
         Some("UNAVAILABLE") => StatusCode::SERVICE_UNAVAILABLE,
         Some("INTERNAL") => StatusCode::INTERNAL_SERVER_ERROR,
+        _ if format == Format::Json => StatusCode::OK,
         _ => StatusCode::BAD_REQUEST,
     }
 }

@@ -2,7 +2,6 @@
 
 mod accept;
 pub mod auth;
-mod document;
 mod error;
 mod graphql;
 mod guard;
@@ -25,6 +24,7 @@ use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
 
+use crate::config::Limits;
 use auth::Authenticator;
 pub use graphql::Execute;
 use health::Check;
@@ -43,6 +43,8 @@ pub struct Service {
     pub authenticator: Authenticator,
     /// What has to work for this process to be ready.
     pub checks: Vec<Check>,
+    /// How large a request may be, and how much it may ask for.
+    pub limits: Limits,
     /// After this, a request is answered with `UNAVAILABLE`.
     pub request_timeout: Duration,
     /// Of `dev` only: the feed page, and the users that it can switch between.

@@ -34,3 +34,5 @@ pub const DOUBTS: &str = "likewise_partition_doubts_total";
 pub const HTTP_REQUESTS: &str = "likewise_http_requests_total";
 /// Seconds until the answer; label `path`.
 pub const HTTP_SECONDS: &str = "likewise_http_request_seconds";
+/// Requests refused for asking too much; label `limit`.
+pub const REQUESTS_REFUSED: &str = "likewise_requests_refused_total";

@@ -8,7 +8,7 @@ use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, Promet
 use super::{
     BACKLOG, BATCH_EVENTS, CACHE_READS, CHANGES, COUNT_DRIFTS, DEAD_LETTERS, DOUBTS,
     EVENTS_PERSISTED, HTTP_REQUESTS, HTTP_SECONDS, OLDEST_EVENT_SECONDS, REBUILD_SECONDS, REBUILDS,
-    WORKER_FAILURES,
+    REQUESTS_REFUSED, WORKER_FAILURES,
 };
 
 /// From half a millisecond, where Redis answers, to the time a request may take.
@@ -100,6 +100,11 @@ fn describe() {
         HTTP_REQUESTS,
         Unit::Count,
         "Requests over HTTP, by path and status."
+    );
+    describe_counter!(
+        REQUESTS_REFUSED,
+        Unit::Count,
+        "Requests refused for asking too much, by the limit that they passed."
     );
     describe_histogram!(
         HTTP_SECONDS,

@@ -19,7 +19,7 @@ use async_graphql::{Context, EmptySubscription, Object, Schema};
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode};
 use axum::routing::Router;
-use likewise::config::Access;
+use likewise::config::{Access, Limits};
 use likewise::http::auth::Authenticator;
 use likewise::http::{DemoUser, Execute, Service, router};
 use serde_json::Value;
@@ -88,14 +88,15 @@ impl Api {
             .data(AtomicI32::new(0))
             .finish();
         let schema = taps.clone();
-        let execute: Execute = Arc::new(move |_, request| {
+        let execute: Execute = Arc::new(move |_, prepared| {
             let schema = schema.clone();
-            Box::pin(async move { schema.execute(request).await })
+            Box::pin(async move { schema.execute(prepared.request).await })
         });
         let routes = router(Service {
             execute,
             authenticator: Authenticator::new(&access).await.unwrap(),
             checks: Vec::new(),
+            limits: Limits::default(),
             request_timeout,
             demo,
         });
@@ -118,9 +119,12 @@ impl Api {
             .await
     }
 
-    /// Posts JSON.
+    /// Posts JSON and takes GraphQL's own media type, whose answers have a status of their own.
     async fn post(&self, body: impl ToString) -> Answer {
-        let headers = [("content-type", "application/json")];
+        let headers = [
+            ("content-type", "application/json"),
+            ("accept", "application/graphql-response+json"),
+        ];
         let body = Body::from(body.to_string());
         self.send(request("POST", "/graphql", &headers, body)).await
     }
@@ -154,6 +158,12 @@ impl Answer {
 
     fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap()
+    }
+
+    /// The limit that was passed.
+    fn limit(&self) -> String {
+        let limit = &self.json()["errors"][0]["extensions"]["limit"];
+        limit.as_str().unwrap_or_default().to_owned()
     }
 
     /// The code of the first error of a body in GraphQL's shape.

@@ -6,7 +6,9 @@ use std::time::{Duration, SystemTime};
 
 use clap::Parser;
 use likewise::app::App;
-use likewise::config::{Access, Process, Secret, Server, Storage, Worker as WorkerSettings};
+use likewise::config::{
+    Access, Limits, Process, Secret, Server, Storage, Worker as WorkerSettings,
+};
 use likewise::domain::ActivityId;
 use likewise::http::auth::{Grant, sign};
 use likewise::shutdown::Shutdown;
@@ -33,6 +35,8 @@ pub struct Settings {
     pub server: Server,
     #[command(flatten)]
     pub access: Access,
+    #[command(flatten)]
+    pub limits: Limits,
     #[command(flatten)]
     pub worker: WorkerSettings,
     #[command(flatten)]
@@ -269,11 +273,12 @@ impl Node {
         let Settings {
             server,
             access,
+            limits,
             process,
             ..
         } = &settings;
         let addresses = app
-            .serve(server, access, process, None, &shutdown)
+            .serve(server, access, limits, process, None, &shutdown)
             .await
             .unwrap();
         Self {

@@ -19,6 +19,7 @@ use async_graphql::{Response, Value};
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderValue, Request, StatusCode, header};
 use axum::routing::Router;
+use likewise::config::Limits;
 use likewise::http::auth::Authenticator;
 use likewise::http::{Execute, Service, router};
 use serde_json::json;
@@ -49,6 +50,7 @@ fn api(authenticator: Authenticator) -> Router {
         execute,
         authenticator,
         checks: Vec::new(),
+        limits: Limits::default(),
         request_timeout: Duration::from_secs(20),
         demo: None,
     })

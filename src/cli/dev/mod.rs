@@ -11,7 +11,7 @@ use clap::Args;
 use super::Error;
 use super::load::{Generator, Size, load};
 use crate::app::{self, App};
-use crate::config::{Access, Log, Process, Secret, Server, Storage, Worker};
+use crate::config::{Access, Limits, Log, Process, Secret, Server, Storage, Worker};
 use crate::http::DemoUser;
 use crate::http::auth::{Grant, sign};
 use crate::shutdown::Shutdown;
@@ -55,6 +55,8 @@ pub struct Dev {
     server: Server,
     #[command(flatten)]
     access: Access,
+    #[command(flatten)]
+    limits: Limits,
     #[command(flatten)]
     worker: Worker,
     #[command(flatten)]
@@ -106,6 +108,7 @@ impl Dev {
             .serve(
                 &self.server,
                 &self.access,
+                &self.limits,
                 &self.process,
                 Some(users.clone()),
                 shutdown,
