@@ -7,7 +7,7 @@ browser_tests := tests/browser/node_modules/.package-lock.json
 client_tests := tests/clients/node_modules/.package-lock.json
 
 .DEFAULT_GOAL := help
-.PHONY: help dev test test-rust test-web lint graphiql clean
+.PHONY: attacks help dev test test-rust test-web lint graphiql clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,7 +29,11 @@ test-rust: $(bundles)
 # Pages and server meet in a real browser, clients' libraries and server over HTTP, so both have to be built.
 test-web: $(bundles) $(browser_tests) $(client_tests)
 	cargo build --locked
-	LIKEWISE_BIN=$(abspath $(target)/debug/likewise) node --test tests/browser/*.test.js tests/clients/*.test.js
+	LIKEWISE_BIN=$(abspath $(target)/debug/likewise) node --test tests/browser/*.test.js tests/clients/*.test.js tests/attacks/*.test.js
+
+attacks: ## Show what attacks are answered with, and what they cost
+	@cargo build --locked --release
+	@LIKEWISE_BIN=$(abspath $(target)/release/likewise) node tests/attacks/table.js
 
 lint: ## Check format, lints and documentation
 	cargo fmt --check
