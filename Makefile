@@ -7,7 +7,7 @@ browser_tests := tests/browser/node_modules/.package-lock.json
 client_tests := tests/clients/node_modules/.package-lock.json
 
 .DEFAULT_GOAL := help
-.PHONY: attacks help dev test test-rust test-web lint graphiql clean
+.PHONY: attacks fuzz help dev test test-rust test-web lint graphiql clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ test-web: $(bundles) $(browser_tests) $(client_tests)
 attacks: ## Show what attacks are answered with, and what they cost
 	@cargo build --locked --release
 	@LIKEWISE_BIN=$(abspath $(target)/release/likewise) node tests/attacks/table.js
+
+fuzz: ## Send random requests for a minute
+	LIKEWISE_FUZZ_SECONDS=60 cargo test --locked --test fuzz -- --nocapture
 
 lint: ## Check format, lints and documentation
 	cargo fmt --check
