@@ -10,6 +10,7 @@ mod pool;
 mod rebuild;
 mod scripts;
 mod settle;
+mod spend;
 mod survey;
 
 use std::time::Duration;
@@ -25,6 +26,7 @@ use keys::{Keys, SENTINEL, user_of};
 use pool::Pool;
 pub use rebuild::{Begun, Lease};
 use scripts::Scripts;
+pub use spend::Allowance;
 pub use survey::SetPage;
 
 /// How to reach Redis and what to keep there.

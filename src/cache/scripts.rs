@@ -13,6 +13,7 @@ pub struct Scripts {
     pub settle: Script,
     pub tail: Script,
     pub forget: Script,
+    pub spend: Script,
 }
 
 impl Scripts {
@@ -27,6 +28,7 @@ impl Scripts {
             settle: Script::new(include_str!("lua/settle.lua")),
             tail: Script::new(include_str!("lua/tail.lua")),
             forget: Script::new(include_str!("lua/forget.lua")),
+            spend: Script::new(include_str!("lua/spend.lua")),
         }
     }
 }

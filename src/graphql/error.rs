@@ -37,6 +37,10 @@ pub enum Code {
     BadUserInput,
     /// The idempotency key belongs to another operation.
     Conflict,
+    /// No document of this hash; send it along.
+    PersistedQueryNotFound,
+    /// Documents have to be sent as they are.
+    PersistedQueryNotSupported,
     /// Too much at once; wait.
     RateLimited,
     /// Try again soon; `extensions.outcome` says whether a change may have happened.
@@ -54,6 +58,8 @@ impl Code {
             Self::NotFound => "NOT_FOUND",
             Self::BadUserInput => "BAD_USER_INPUT",
             Self::Conflict => "CONFLICT",
+            Self::PersistedQueryNotFound => "PERSISTED_QUERY_NOT_FOUND",
+            Self::PersistedQueryNotSupported => "PERSISTED_QUERY_NOT_SUPPORTED",
             Self::RateLimited => "RATE_LIMITED",
             Self::Unavailable => "UNAVAILABLE",
             Self::Internal => "INTERNAL",

@@ -8,7 +8,9 @@ mod connection;
 mod context;
 mod cursor;
 mod document;
+mod documents;
 mod error;
+mod gate;
 mod guard;
 mod id;
 mod likers;
@@ -27,8 +29,10 @@ use self::mutation::Mutation;
 use self::query::Query;
 use crate::domain::{Identity, Timestamp};
 use crate::likes::Likes;
+pub use documents::Documents;
 pub use error::{Code, Error};
-pub use guard::{Cost, Excess, Limit, Prepared, prepare};
+pub use gate::{Asked, Gate};
+pub use guard::{Excess, Limit, Prepared};
 
 /// The schema with what it needs to answer.
 pub type Schema = async_graphql::Schema<Query, Mutation, EmptySubscription>;

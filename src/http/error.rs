@@ -68,6 +68,14 @@ impl Failure {
             .with_header(RETRY_AFTER, "5")
     }
 
+    pub(super) fn busy() -> Self {
+        let message =
+            "Too many requests are being worked on, and nothing was done. Try again soon.";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, message)
+            .with_outcome("not_applied")
+            .with_header(RETRY_AFTER, "1")
+    }
+
     pub(super) fn timed_out() -> Self {
         let message = "The request took too long. A change may have happened: repeat it with the \
                        same idempotencyKey.";

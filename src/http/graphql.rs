@@ -6,60 +6,52 @@ use std::sync::Arc;
 use async_graphql::parser::types::OperationType;
 use async_graphql::{Response as Executed, ServerError, Value};
 use axum::Json;
-use axum::body::Body;
-use axum::extract::State;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, VARY};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
+use axum::extract::{Request, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, VARY};
+use axum::http::{Extensions, HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures::future::BoxFuture;
 use serde::Serialize;
 
 use super::accept::{self, Format};
-use super::auth::Refusal;
 use super::error::Failure;
 use super::observe::Note;
-use super::request::{self, Asked};
-use super::{Service, pages};
-use crate::domain::Identity;
-use crate::graphql::{Prepared, prepare};
+use super::{Service, caller, pages, request};
+use crate::domain::{Caller, Identity};
+use crate::graphql::{Asked, Prepared};
 
 /// Executes one request for whoever asks.
 pub type Execute =
     Arc<dyn Fn(Option<Identity>, Prepared) -> BoxFuture<'static, Executed> + Send + Sync>;
 
 /// Queries, and `GraphiQL` for a browser.
-pub(super) async fn get(
-    State(service): State<Arc<Service>>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Response {
-    let format = accept::preferred(&headers);
+pub(super) async fn get(State(service): State<Arc<Service>>, request: Request) -> Response {
+    let (parts, _) = request.into_parts();
+    let format = accept::preferred(&parts.headers);
     if format == Some(Format::Page) {
-        return pages::graphiql(&headers);
+        return pages::graphiql(&parts.headers);
     }
     let answer = async {
-        let identity = identify(&service, &headers).await?;
-        let request = request::from_query(&uri)?;
-        execute(&service, identity, request, &[OperationType::Query]).await
+        let caller = identify(&service, &parts.headers, &parts.extensions).await?;
+        let asked = request::from_query(&parts.uri)?;
+        execute(&service, caller, asked, &[OperationType::Query]).await
     };
     respond(format, answer.await)
 }
 
 /// Queries and mutations.
-pub(super) async fn post(
-    State(service): State<Arc<Service>>,
-    headers: HeaderMap,
-    body: Body,
-) -> Response {
-    let format = accept::preferred(&headers).filter(|format| *format != Format::Page);
+pub(super) async fn post(State(service): State<Arc<Service>>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let format = accept::preferred(&parts.headers).filter(|format| *format != Format::Page);
     if format.is_none() {
         return respond(format, Err(Failure::not_acceptable()));
     }
     let allowed = [OperationType::Query, OperationType::Mutation];
     let answer = async {
-        let identity = identify(&service, &headers).await?;
-        let request = request::from_body(&headers, body, service.limits.max_body).await?;
-        execute(&service, identity, request, &allowed).await
+        let caller = identify(&service, &parts.headers, &parts.extensions).await?;
+        let most = service.gate.limits().max_body;
+        let asked = request::from_body(&parts.headers, body, most).await?;
+        execute(&service, caller, asked, &allowed).await
     };
     respond(format, answer.await)
 }
@@ -69,29 +61,23 @@ pub(super) async fn other_method() -> Response {
     Failure::other_method().into_response()
 }
 
-async fn identify(service: &Service, headers: &HeaderMap) -> Result<Option<Identity>, Failure> {
-    let identified = service.authenticator.identify(headers).await;
-    identified.map_err(|refusal| match refusal {
-        Refusal::BadToken(why) => {
-            tracing::debug!(why, "bearer token refused");
-            Failure::bad_token()
-        }
-        Refusal::NoKeys => Failure::no_keys(),
-    })
+async fn identify(
+    service: &Service,
+    headers: &HeaderMap,
+    extensions: &Extensions,
+) -> Result<Caller, Failure> {
+    let proxy = service.client_address_header.as_ref();
+    let address = caller::address(headers, extensions, proxy);
+    caller::identify(&service.authenticator, headers, address).await
 }
 
 async fn execute(
     service: &Service,
-    identity: Option<Identity>,
+    caller: Caller,
     asked: Asked,
     allowed: &[OperationType],
 ) -> Result<(Executed, Option<String>), Failure> {
-    let Asked {
-        query,
-        operation_name,
-        variables,
-    } = asked;
-    let prepared = match prepare(query, operation_name, variables, &service.limits) {
+    let mut prepared = match service.gate.prepare(&caller, asked).await {
         Ok(prepared) => prepared,
         Err(refused) => return Ok((refused.into_response(), None)),
     };
@@ -100,8 +86,11 @@ async fn execute(
         _ if allowed.contains(&OperationType::Mutation) => return Err(Failure::subscription()),
         _ => return Err(Failure::mutation_over_get()),
     }
-    let name = prepared.name.clone();
-    let executed = (service.execute)(identity, prepared).await;
+    let (name, keep) = (prepared.name.take(), prepared.keep.take());
+    let executed = (service.execute)(caller.identity, prepared).await;
+    if was_executed(&executed) {
+        service.gate.keep(keep);
+    }
     Ok((executed, name))
 }
 
@@ -113,7 +102,7 @@ fn respond(
         return Failure::not_acceptable().into_response();
     };
     let mut response = match answer {
-        Ok((executed, operation)) => rendered(executed, operation, format),
+        Ok((executed, operation)) => rendered(&executed, operation, format),
         Err(failure) => failure.into_response(),
     };
     let headers = response.headers_mut();
@@ -138,8 +127,8 @@ struct Rendered<'a> {
     extensions: &'a BTreeMap<String, Value>,
 }
 
-fn rendered(executed: Executed, operation: Option<String>, format: Format) -> Response {
-    let was_executed = was_executed(&executed);
+fn rendered(executed: &Executed, operation: Option<String>, format: Format) -> Response {
+    let was_executed = was_executed(executed);
     let status = if was_executed {
         StatusCode::OK
     } else {
@@ -152,6 +141,10 @@ fn rendered(executed: Executed, operation: Option<String>, format: Format) -> Re
     };
     let code = executed.errors.first().and_then(code);
     let mut response = (status, executed.http_headers.clone(), Json(&body)).into_response();
+    if status == StatusCode::TOO_MANY_REQUESTS {
+        let seconds = executed.errors.first().map_or(1, retry_after_seconds);
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
     response.extensions_mut().insert(Note { operation, code });
     response
 }
@@ -171,6 +164,8 @@ fn refused(errors: &[ServerError], format: Format) -> StatusCode {
         Some("RATE_LIMITED") => StatusCode::TOO_MANY_REQUESTS,
         Some("UNAVAILABLE") => StatusCode::SERVICE_UNAVAILABLE,
         Some("INTERNAL") => StatusCode::INTERNAL_SERVER_ERROR,
+        // Apollo's clients then send the document, and take any other status for a failure.
+        Some("PERSISTED_QUERY_NOT_FOUND" | "PERSISTED_QUERY_NOT_SUPPORTED") => StatusCode::OK,
         _ if format == Format::Json => StatusCode::OK,
         _ => StatusCode::BAD_REQUEST,
     }
@@ -180,5 +175,13 @@ fn code(error: &ServerError) -> Option<String> {
     match error.extensions.as_ref()?.get("code")? {
         Value::String(code) => Some(code.clone()),
         _ => None,
+    }
+}
+
+fn retry_after_seconds(error: &ServerError) -> u64 {
+    let extensions = error.extensions.as_ref();
+    match extensions.and_then(|extensions| extensions.get("retryAfterMs")) {
+        Some(Value::Number(millis)) => millis.as_u64().unwrap_or_default().div_ceil(1000),
+        _ => 1,
     }
 }

@@ -8,17 +8,7 @@ use axum::http::{HeaderMap, Uri};
 use serde_json::{Map, Value};
 
 use super::error::Failure;
-
-/// What a client wants executed.
-#[derive(Debug)]
-pub(super) struct Asked {
-    /// The document.
-    pub(super) query: String,
-    /// Which of its operations.
-    pub(super) operation_name: Option<String>,
-    /// Values of its variables.
-    pub(super) variables: Variables,
-}
+use crate::graphql::Asked;
 
 /// From the query string, where `variables` and `extensions` are JSON in parameters of their own.
 pub(super) fn from_query(uri: &Uri) -> Result<Asked, Failure> {
@@ -71,8 +61,14 @@ pub(super) async fn from_body(
 }
 
 fn from_fields(mut fields: Map<String, Value>) -> Result<Asked, Failure> {
+    let hash = match fields.remove("extensions") {
+        None | Some(Value::Null) => None,
+        Some(Value::Object(extensions)) => hash(&extensions)?,
+        Some(_) => return Err(Failure::bad_input("extensions is not an object.")),
+    };
     let query = match fields.remove("query") {
-        Some(Value::String(query)) if !query.trim().is_empty() => query,
+        Some(Value::String(query)) if !query.trim().is_empty() => Some(query),
+        None | Some(Value::Null | Value::String(_)) if hash.is_some() => None,
         Some(Value::String(_)) => return Err(Failure::bad_input("query is empty.")),
         None | Some(Value::Null) => return Err(Failure::bad_input("query is missing.")),
         Some(_) => return Err(Failure::bad_input("query is not a text.")),
@@ -88,15 +84,26 @@ fn from_fields(mut fields: Map<String, Value>) -> Result<Asked, Failure> {
         Some(Value::Object(variables)) => Variables::from_json(Value::Object(variables)),
         Some(_) => return Err(Failure::bad_input("variables is not an object.")),
     };
-    match fields.remove("extensions") {
-        None | Some(Value::Null | Value::Object(_)) => {}
-        Some(_) => return Err(Failure::bad_input("extensions is not an object.")),
-    }
     Ok(Asked {
         query,
         operation_name,
         variables,
+        hash,
     })
+}
+
+/// The hash of an automatic persisted query, as Apollo's clients send it.
+fn hash(extensions: &Map<String, Value>) -> Result<Option<String>, Failure> {
+    let Some(persisted) = extensions.get("persistedQuery") else {
+        return Ok(None);
+    };
+    let hash = persisted.get("sha256Hash").and_then(Value::as_str);
+    match (persisted.get("version").and_then(Value::as_u64), hash) {
+        (Some(1), Some(hash)) if !hash.is_empty() => Ok(Some(hash.to_owned())),
+        _ => Err(Failure::bad_input(
+            "extensions.persistedQuery needs version 1 and a sha256Hash.",
+        )),
+    }
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

@@ -18,9 +18,11 @@ use async_graphql::{EmptySubscription, InputObject, Object, Schema};
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, StatusCode};
 use axum::routing::Router;
-use likewise::config::{Access, Limits};
+use likewise::config::{Access, Connections, Limits};
+use likewise::graphql::{Documents, Gate};
 use likewise::http::auth::Authenticator;
 use likewise::http::{Execute, Service, router};
+use likewise::rates::Rates;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use serde_json::Value;
@@ -83,7 +85,9 @@ async fn api() -> Router {
         execute,
         authenticator: Authenticator::new(&access).await.unwrap(),
         checks: Vec::new(),
-        limits: Limits::default(),
+        gate: Gate::new(Limits::default(), Rates::off(), Documents::none()),
+        client_address_header: None,
+        connections: Connections::default(),
         request_timeout: Duration::from_secs(60),
         demo: None,
     })

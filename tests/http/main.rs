@@ -19,9 +19,11 @@ use async_graphql::{Context, EmptySubscription, Object, Schema};
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode};
 use axum::routing::Router;
-use likewise::config::{Access, Limits};
+use likewise::config::{Access, Connections, Limits};
+use likewise::graphql::{Documents, Gate};
 use likewise::http::auth::Authenticator;
 use likewise::http::{DemoUser, Execute, Service, router};
+use likewise::rates::Rates;
 use serde_json::Value;
 use tower::ServiceExt;
 
@@ -96,7 +98,9 @@ impl Api {
             execute,
             authenticator: Authenticator::new(&access).await.unwrap(),
             checks: Vec::new(),
-            limits: Limits::default(),
+            gate: Gate::new(Limits::default(), Rates::off(), Documents::none()),
+            client_address_header: None,
+            connections: Connections::default(),
             request_timeout,
             demo,
         });

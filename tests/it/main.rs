@@ -11,6 +11,7 @@
 
 mod harness;
 mod race;
+mod rates;
 mod servers;
 mod service;
 mod store;

@@ -6,9 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use clap::Parser;
 use likewise::app::App;
-use likewise::config::{
-    Access, Limits, Process, Secret, Server, Storage, Worker as WorkerSettings,
-};
+use likewise::config::{Api, Process, Secret, Storage, Worker as WorkerSettings};
 use likewise::domain::ActivityId;
 use likewise::http::auth::{Grant, sign};
 use likewise::shutdown::Shutdown;
@@ -32,11 +30,7 @@ pub struct Settings {
     #[command(flatten)]
     pub storage: Storage,
     #[command(flatten)]
-    pub server: Server,
-    #[command(flatten)]
-    pub access: Access,
-    #[command(flatten)]
-    pub limits: Limits,
+    pub api: Api,
     #[command(flatten)]
     pub worker: WorkerSettings,
     #[command(flatten)]
@@ -270,15 +264,8 @@ impl Node {
         let settings = Settings::parse_from(arguments);
         let shutdown = Shutdown::new(Duration::from_secs(10));
         let app = App::open(&settings.storage).await.unwrap();
-        let Settings {
-            server,
-            access,
-            limits,
-            process,
-            ..
-        } = &settings;
         let addresses = app
-            .serve(server, access, limits, process, None, &shutdown)
+            .serve(&settings.api, &settings.process, None, &shutdown)
             .await
             .unwrap();
         Self {

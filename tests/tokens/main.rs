@@ -19,9 +19,11 @@ use async_graphql::{Response, Value};
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderValue, Request, StatusCode, header};
 use axum::routing::Router;
-use likewise::config::Limits;
+use likewise::config::{Connections, Limits};
+use likewise::graphql::{Documents, Gate};
 use likewise::http::auth::Authenticator;
 use likewise::http::{Execute, Service, router};
+use likewise::rates::Rates;
 use serde_json::json;
 use tower::ServiceExt;
 
@@ -50,7 +52,9 @@ fn api(authenticator: Authenticator) -> Router {
         execute,
         authenticator,
         checks: Vec::new(),
-        limits: Limits::default(),
+        gate: Gate::new(Limits::default(), Rates::off(), Documents::none()),
+        client_address_header: None,
+        connections: Connections::default(),
         request_timeout: Duration::from_secs(20),
         demo: None,
     })

@@ -17,9 +17,11 @@ use async_graphql::parser::{Error as SyntaxError, parse_query};
 use async_graphql::{Request, Variables};
 
 use super::document::Survey;
+use super::documents::Keep;
 use super::error::{Error, Result};
 use super::shape::Shape;
 use crate::config::Limits;
+use crate::domain::Cost;
 pub use arguments::{NODES_LARGEST, TOP_LIKERS_LARGEST, TOP_LIKERS_USUAL, top_likers};
 pub use limit::{Excess, Limit};
 use size::{Size, Sizes};
@@ -50,18 +52,11 @@ pub struct Prepared {
     pub name: Option<String>,
     /// What it will cost.
     pub cost: Cost,
+    /// To be kept once it has turned out to be valid.
+    pub keep: Option<Keep>,
     pub(super) survey: Survey,
     pub(super) shape: Shape,
     pub(super) most_errors: usize,
-}
-
-/// What a request costs whoever sends it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Cost {
-    /// By and large the values that it may be answered with.
-    pub reads: usize,
-    /// How often it changes something; each alias is one more.
-    pub changes: usize,
 }
 
 /// Reads a document and sees that it is worth executing. Validation comes after this.
@@ -99,6 +94,7 @@ pub fn prepare(
         kind,
         name,
         cost,
+        keep: None,
         survey,
         shape,
         most_errors: limits.max_errors,
