@@ -182,11 +182,16 @@ impl App {
         let api = listener.local_addr()?;
         let metrics = self.serve_metrics(process, shutdown).await?;
         let schema = graphql::schema(self.likes.clone(), server.introspection);
+        let watched = schema.clone();
         let routes = http::router(http::Service {
             execute: Arc::new(move |identity, prepared| {
                 let schema = schema.clone();
                 async move { graphql::execute(&schema, identity, prepared).await }.boxed()
             }),
+            subscribe: Arc::new(move |identity, prepared| {
+                graphql::subscribe(&watched, identity, prepared)
+            }),
+            live: http::Live::new(&server.live, shutdown),
             authenticator,
             checks: self.checks(),
             gate,
@@ -200,6 +205,11 @@ impl App {
         shutdown.spawn("API", serve);
         let upkeep = rates.keep_up(shutdown.token());
         shutdown.spawn("upkeep of rate limits", infallible(upkeep));
+        let (likes, stop) = (self.likes.clone(), shutdown.token());
+        shutdown.spawn(
+            "subscriptions",
+            infallible(async move { likes.run_live(stop).await }),
+        );
         self.finish_rebuilds(shutdown);
         Ok(Addresses { api, metrics })
     }

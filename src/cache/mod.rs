@@ -1,6 +1,7 @@
 //! What Redis holds: one typed method a script, and reads that take one round trip for a whole batch.
 
 mod change;
+mod changes;
 mod error;
 mod events;
 mod health;
@@ -12,6 +13,7 @@ mod scripts;
 mod settle;
 mod spend;
 mod survey;
+mod views;
 
 use std::time::Duration;
 
@@ -19,6 +21,7 @@ use redis::Value;
 
 use crate::domain::{LikeState, Liker, Partitions, Timestamp};
 pub use change::Changed;
+pub use changes::News;
 pub use error::{Error, Result};
 pub use events::Waiting;
 pub use health::Warning;
@@ -28,6 +31,7 @@ pub use rebuild::{Begun, Lease};
 use scripts::Scripts;
 pub use spend::Allowance;
 pub use survey::SetPage;
+pub use views::Views;
 
 /// How to reach Redis and what to keep there.
 #[derive(Debug, Clone)]

@@ -1,4 +1,4 @@
-//! How many connections and requests there may be at once, and from which pages.
+//! How many connections and requests there may be at once.
 
 use std::time::Duration;
 
@@ -29,10 +29,6 @@ pub struct Connections {
     /// How long a connection may take to send the head of its next request
     #[arg(long, env = "LIKEWISE_HEADER_TIMEOUT", default_value = "15s", value_name = "TIME", value_parser = value::duration)]
     pub header_timeout: Duration,
-
-    /// The sites whose pages may use the API, such as <https://app.example.com>, with commas between; * for any
-    #[arg(long, env = "LIKEWISE_ORIGINS", value_name = "ORIGINS", value_delimiter = ',', value_parser = value::origin)]
-    pub origins: Vec<String>,
 }
 
 impl Default for Connections {
@@ -42,7 +38,6 @@ impl Default for Connections {
             max_connections_per_address: 2_500,
             max_requests: 1_000,
             header_timeout: Duration::from_secs(15),
-            origins: Vec::new(),
         }
     }
 }

@@ -43,21 +43,6 @@ pub(super) fn key_prefix(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// A site as browsers name it: `https://host` or `https://host:port`; `*` for any.
-pub(super) fn origin(text: &str) -> Result<String, String> {
-    let text = text.trim();
-    let wrong = || "a site is written like https://app.example.com, without a path".to_owned();
-    if text == "*" {
-        return Ok(text.to_owned());
-    }
-    let url = url::Url::parse(text).map_err(|_| wrong())?;
-    let is_web = matches!(url.scheme(), "http" | "https") && url.has_host();
-    let origin = url.origin().ascii_serialization();
-    // Browsers write it exactly so.
-    let is_origin = is_web && origin == text.trim_end_matches('/').to_ascii_lowercase();
-    is_origin.then_some(origin).ok_or_else(wrong)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,27 +53,6 @@ mod tests {
         assert_eq!(duration("1day 2h"), Ok(Duration::from_hours(26)));
         for text in ["", "0s", "10", "1ns", "-1s", "3651days", "999999999999y"] {
             assert!(duration(text).is_err(), "{text:?}");
-        }
-    }
-
-    #[test]
-    fn origins_are_written_as_browsers_write_them() {
-        for text in ["https://a.example", "http://localhost:3000", "*"] {
-            assert_eq!(origin(text).as_deref(), Ok(text));
-        }
-        assert_eq!(
-            origin("HTTPS://A.example/").as_deref(),
-            Ok("https://a.example")
-        );
-        for text in [
-            "",
-            "a.example",
-            "https://a.example/x",
-            "file:///x",
-            "https://u@a.example",
-            "https://",
-        ] {
-            assert!(origin(text).is_err(), "{text:?}");
         }
     }
 

@@ -2,7 +2,9 @@
 //! answers all fields about them, however often and with whatever arguments they occur.
 
 use async_graphql::Variables;
-use async_graphql::parser::types::{ExecutableDocument, Field};
+use async_graphql::parser::types::{
+    DocumentOperations, ExecutableDocument, Field, OperationDefinition,
+};
 
 use super::guard::top_likers;
 use crate::domain::Look;
@@ -33,6 +35,19 @@ impl Survey {
             _ => {}
         }
     }
+}
+
+/// The operation that will be executed, if there is one.
+pub fn selected<'a>(
+    document: &'a ExecutableDocument,
+    name: Option<&str>,
+) -> Option<&'a OperationDefinition> {
+    let selected = match (&document.operations, name) {
+        (DocumentOperations::Single(single), _) => Some(single),
+        (DocumentOperations::Multiple(all), Some(name)) => all.get(name),
+        (DocumentOperations::Multiple(all), None) => all.values().next(),
+    };
+    selected.map(|operation| &operation.node)
 }
 
 #[cfg(test)]

@@ -1,30 +1,9 @@
-//! Who sends a request: the bearer of a token, and the address it comes from.
+//! Where a request comes from.
 
 use std::net::{IpAddr, SocketAddr};
 
 use axum::extract::ConnectInfo;
 use axum::http::{Extensions, HeaderMap, HeaderName};
-
-use super::auth::{Authenticator, Refusal};
-use super::error::Failure;
-use crate::domain::Caller;
-
-/// Finds out who sends a request.
-pub(super) async fn identify(
-    authenticator: &Authenticator,
-    headers: &HeaderMap,
-    address: Option<IpAddr>,
-) -> Result<Caller, Failure> {
-    let identified = authenticator.identify(headers).await;
-    let identity = identified.map_err(|refusal| match refusal {
-        Refusal::BadToken(why) => {
-            tracing::debug!(why, "bearer token refused");
-            Failure::bad_token()
-        }
-        Refusal::NoKeys => Failure::no_keys(),
-    })?;
-    Ok(Caller { identity, address })
-}
 
 /// Where a request comes from: what the proxy in front says, if one is named, else the other end of the connection.
 pub(super) fn address(

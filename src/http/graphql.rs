@@ -8,52 +8,78 @@ use async_graphql::{Response as Executed, ServerError, Value};
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, VARY};
-use axum::http::{Extensions, HeaderMap, HeaderValue, StatusCode};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures::future::BoxFuture;
+use futures::stream::{self, BoxStream, StreamExt};
 use serde::Serialize;
+use tokio::time::timeout;
 
 use super::accept::{self, Format};
+use super::auth::{Bearer, Refusal};
 use super::error::Failure;
 use super::observe::Note;
-use super::{Service, caller, pages, request};
+use super::{Service, caller, events, pages, request, ws};
 use crate::domain::{Caller, Identity};
-use crate::graphql::{Asked, Prepared};
+use crate::graphql::{self, Asked, Prepared};
 
-/// Executes one request for whoever asks.
+/// Executes one query or mutation for whoever asks.
 pub type Execute =
     Arc<dyn Fn(Option<Identity>, Prepared) -> BoxFuture<'static, Executed> + Send + Sync>;
 
-/// Queries, and `GraphiQL` for a browser.
-pub(super) async fn get(State(service): State<Arc<Service>>, request: Request) -> Response {
-    let (parts, _) = request.into_parts();
-    let format = accept::preferred(&parts.headers);
-    if format == Some(Format::Page) {
-        return pages::graphiql(&parts.headers);
-    }
-    let answer = async {
-        let caller = identify(&service, &parts.headers, &parts.extensions).await?;
-        let asked = request::from_query(&parts.uri)?;
-        execute(&service, caller, asked, &[OperationType::Query]).await
-    };
-    respond(format, answer.await)
+/// Executes a subscription for whoever asks.
+pub type Subscribe =
+    Arc<dyn Fn(Option<Identity>, Prepared) -> BoxStream<'static, Executed> + Send + Sync>;
+
+/// A request that is not executed.
+pub(super) enum Refused {
+    /// For what HTTP says of it.
+    Here(Failure),
+    /// For what it holds.
+    ByGraphql(graphql::Error),
 }
 
-/// Queries and mutations.
-pub(super) async fn post(State(service): State<Arc<Service>>, request: Request) -> Response {
-    let (parts, body) = request.into_parts();
-    let format = accept::preferred(&parts.headers).filter(|format| *format != Format::Page);
-    if format.is_none() {
-        return respond(format, Err(Failure::not_acceptable()));
+impl Refused {
+    /// As GraphQL's clients read it.
+    pub(super) fn into_executed(self) -> Executed {
+        match self {
+            Self::Here(failure) => Executed::from_errors(vec![failure.into_error()]),
+            Self::ByGraphql(error) => error.into_response(),
+        }
     }
-    let allowed = [OperationType::Query, OperationType::Mutation];
-    let answer = async {
-        let caller = identify(&service, &parts.headers, &parts.extensions).await?;
-        let most = service.gate.limits().max_body;
-        let asked = request::from_body(&parts.headers, body, most).await?;
-        execute(&service, caller, asked, &allowed).await
-    };
-    respond(format, answer.await)
+}
+
+impl From<Failure> for Refused {
+    fn from(failure: Failure) -> Self {
+        Self::Here(failure)
+    }
+}
+
+/// Queries, subscriptions, and `GraphiQL` for a browser.
+pub(super) async fn get(State(service): State<Arc<Service>>, request: Request) -> Response {
+    if ws::is_wanted(request.headers()) {
+        return ws::open(service, request).await;
+    }
+    let (parts, _) = request.into_parts();
+    if accept::preferred(&parts.headers) == Some(Format::Page) {
+        return pages::graphiql(&parts.headers);
+    }
+    let allowed = [OperationType::Query, OperationType::Subscription];
+    let read = async { request::from_query(&parts.uri) };
+    answer(&service, &parts, &allowed, read).await
+}
+
+/// Queries, mutations and subscriptions.
+pub(super) async fn post(State(service): State<Arc<Service>>, request: Request) -> Response {
+    let allowed = [
+        OperationType::Query,
+        OperationType::Mutation,
+        OperationType::Subscription,
+    ];
+    let (parts, body) = request.into_parts();
+    let read = request::from_body(&parts.headers, body, service.gate.limits().max_body);
+    answer(&service, &parts, &allowed, read).await
 }
 
 /// Every other method.
@@ -61,37 +87,113 @@ pub(super) async fn other_method() -> Response {
     Failure::other_method().into_response()
 }
 
-async fn identify(
+async fn answer(
+    service: &Arc<Service>,
+    parts: &Parts,
+    allowed: &[OperationType],
+    read: impl Future<Output = Result<Asked, Failure>>,
+) -> Response {
+    let headers = &parts.headers;
+    let format = accept::preferred(headers).filter(|format| *format != Format::Page);
+    if format.is_none() {
+        return respond(format, Err(Failure::not_acceptable()));
+    }
+    let who_and_what = async {
+        let bearer = identify(service, headers).await?;
+        Ok((bearer, read.await?))
+    };
+    let (bearer, asked) = match who_and_what.await {
+        Ok(it) => it,
+        Err(failure) => return respond(format, Err(failure)),
+    };
+    let proxy = service.client_address_header.as_ref();
+    let caller = Caller {
+        identity: bearer.as_ref().map(|bearer| bearer.identity.clone()),
+        address: caller::address(headers, &parts.extensions, proxy),
+    };
+    match prepare(service, &caller, asked, allowed).await {
+        Ok(prepared) if prepared.kind == OperationType::Subscription => {
+            if accept::takes_events(headers) {
+                events::of_results(service, bearer, prepared)
+            } else {
+                respond(format, Err(Failure::subscription()))
+            }
+        }
+        Ok(prepared) if format == Some(Format::Events) => {
+            events::of_results(service, bearer, prepared)
+        }
+        Ok(mut prepared) => {
+            let name = prepared.name.take();
+            let executed = execute(service, caller.identity, prepared).await;
+            respond(format, Ok((executed, name)))
+        }
+        Err(refused) if format == Some(Format::Events) => {
+            events::of_refusal(refused.into_executed())
+        }
+        Err(Refused::Here(failure)) => respond(format, Err(failure)),
+        Err(Refused::ByGraphql(error)) => respond(format, Ok((error.into_response(), None))),
+    }
+}
+
+/// Who asks, by the header.
+pub(super) async fn identify(
     service: &Service,
     headers: &HeaderMap,
-    extensions: &Extensions,
-) -> Result<Caller, Failure> {
-    let proxy = service.client_address_header.as_ref();
-    let address = caller::address(headers, extensions, proxy);
-    caller::identify(&service.authenticator, headers, address).await
+) -> Result<Option<Bearer>, Failure> {
+    let identified = service.authenticator.authenticate(headers).await;
+    identified.map_err(|refusal| match refusal {
+        Refusal::BadToken(why) => {
+            tracing::debug!(why, "bearer token refused");
+            Failure::bad_token()
+        }
+        Refusal::NoKeys => Failure::no_keys(),
+    })
+}
+
+/// Looks at a request and says what is wrong with it.
+pub(super) async fn prepare(
+    service: &Service,
+    caller: &Caller,
+    asked: Asked,
+    allowed: &[OperationType],
+) -> Result<Prepared, Refused> {
+    let prepared = service.gate.prepare(caller, asked).await;
+    let prepared = prepared.map_err(Refused::ByGraphql)?;
+    if !allowed.contains(&prepared.kind) {
+        return Err(Failure::mutation_over_get().into());
+    }
+    Ok(prepared)
 }
 
 async fn execute(
     service: &Service,
-    caller: Caller,
-    asked: Asked,
-    allowed: &[OperationType],
-) -> Result<(Executed, Option<String>), Failure> {
-    let mut prepared = match service.gate.prepare(&caller, asked).await {
-        Ok(prepared) => prepared,
-        Err(refused) => return Ok((refused.into_response(), None)),
-    };
-    match prepared.kind {
-        kind if allowed.contains(&kind) => {}
-        _ if allowed.contains(&OperationType::Mutation) => return Err(Failure::subscription()),
-        _ => return Err(Failure::mutation_over_get()),
-    }
-    let (name, keep) = (prepared.name.take(), prepared.keep.take());
-    let executed = (service.execute)(caller.identity, prepared).await;
+    identity: Option<Identity>,
+    mut prepared: Prepared,
+) -> Executed {
+    let keep = prepared.keep.take();
+    let executed = (service.execute)(identity, prepared).await;
     if was_executed(&executed) {
         service.gate.keep(keep);
     }
-    Ok((executed, name))
+    executed
+}
+
+/// The results of a request as they come: one of a query or a mutation, any number of a subscription.
+pub(super) fn results(
+    service: &Arc<Service>,
+    identity: Option<Identity>,
+    prepared: Prepared,
+) -> BoxStream<'static, Executed> {
+    if prepared.kind == OperationType::Subscription {
+        return (service.subscribe)(identity, prepared);
+    }
+    let service = Arc::clone(service);
+    let executed = async move {
+        let execution = execute(&service, identity, prepared);
+        let executed = timeout(service.request_timeout, execution).await;
+        executed.unwrap_or_else(|_| Executed::from_errors(vec![Failure::timed_out().into_error()]))
+    };
+    stream::once(executed).boxed()
 }
 
 fn respond(
@@ -102,7 +204,7 @@ fn respond(
         return Failure::not_acceptable().into_response();
     };
     let mut response = match answer {
-        Ok((executed, operation)) => rendered(&executed, operation, format),
+        Ok((executed, operation)) => rendered(executed, operation, format),
         Err(failure) => failure.into_response(),
     };
     let headers = response.headers_mut();
@@ -118,31 +220,36 @@ fn respond(
 
 /// The body as the specification has it: without `data` where nothing was executed.
 #[derive(Serialize)]
-struct Rendered<'a> {
+pub(super) struct Rendered<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    data: Option<&'a Value>,
+    pub(super) data: Option<&'a Value>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    errors: &'a [ServerError],
+    pub(super) errors: &'a [ServerError],
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     extensions: &'a BTreeMap<String, Value>,
 }
 
-fn rendered(executed: &Executed, operation: Option<String>, format: Format) -> Response {
-    let was_executed = was_executed(executed);
-    let status = if was_executed {
-        StatusCode::OK
-    } else {
-        refused(&executed.errors, format)
+impl<'a> Rendered<'a> {
+    pub(super) fn of(executed: &'a Executed) -> Self {
+        Self {
+            data: was_executed(executed).then_some(&executed.data),
+            errors: &executed.errors,
+            extensions: &executed.extensions,
+        }
+    }
+}
+
+fn rendered(mut executed: Executed, operation: Option<String>, format: Format) -> Response {
+    let headers = std::mem::take(&mut executed.http_headers);
+    let body = Rendered::of(&executed);
+    let status = match body.data {
+        Some(_) => StatusCode::OK,
+        None => refused(body.errors, format),
     };
-    let body = Rendered {
-        data: was_executed.then_some(&executed.data),
-        errors: &executed.errors,
-        extensions: &executed.extensions,
-    };
-    let code = executed.errors.first().and_then(code);
-    let mut response = (status, executed.http_headers.clone(), Json(&body)).into_response();
+    let code = body.errors.first().and_then(code);
+    let mut response = (status, headers, Json(&body)).into_response();
     if status == StatusCode::TOO_MANY_REQUESTS {
-        let seconds = executed.errors.first().map_or(1, retry_after_seconds);
+        let seconds = body.errors.first().map_or(1, retry_after_seconds);
         response.headers_mut().insert(RETRY_AFTER, seconds.into());
     }
     response.extensions_mut().insert(Note { operation, code });

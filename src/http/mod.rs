@@ -5,9 +5,11 @@ pub mod auth;
 mod caller;
 mod connection;
 mod error;
+mod events;
 mod graphql;
 mod guard;
 pub mod health;
+mod live;
 pub mod metrics;
 mod observe;
 mod origins;
@@ -16,6 +18,7 @@ mod request;
 mod server;
 mod slots;
 mod stream;
+mod ws;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,8 +40,9 @@ use tower_http::set_header::SetResponseHeaderLayer;
 use crate::config::Connections;
 use crate::graphql::Gate;
 use auth::Authenticator;
-pub use graphql::Execute;
+pub use graphql::{Execute, Subscribe};
 use health::Check;
+pub use live::Live;
 pub use pages::DemoUser;
 pub use server::{BindError, bind, serve};
 
@@ -51,8 +55,12 @@ const COMPRESSED_FROM: u64 = 1_024;
 
 /// What the API is made of.
 pub struct Service {
-    /// Executes a GraphQL request for whoever asks.
+    /// Executes a query or a mutation for whoever asks.
     pub execute: Execute,
+    /// Executes a subscription for whoever asks.
+    pub subscribe: Subscribe,
+    /// What goes on longer than a request.
+    pub live: Live,
     /// Finds out who asks.
     pub authenticator: Authenticator,
     /// What has to work for this process to be ready.
@@ -61,7 +69,7 @@ pub struct Service {
     pub gate: Gate,
     /// The header in which a proxy in front names the client's address.
     pub client_address_header: Option<HeaderName>,
-    /// How many requests there may be at once, and from which pages.
+    /// How many requests there may be at once.
     pub connections: Connections,
     /// After this, a request is answered with `UNAVAILABLE`.
     pub request_timeout: Duration,
@@ -72,7 +80,7 @@ pub struct Service {
 /// All routes, behind all middleware.
 pub fn router(service: Service) -> Router {
     let timeout = service.request_timeout;
-    let cors = origins::cors(&service.connections.origins);
+    let cors = origins::cors(&service.live.settings.origins);
     let room = Arc::new(Semaphore::new(service.connections.max_requests));
     let health = health::routes(service.checks.clone());
     let is_demo = service.demo.is_some();

@@ -13,16 +13,11 @@ pub(super) fn cors(origins: &[String]) -> Option<CorsLayer> {
     if origins.is_empty() {
         return None;
     }
-    let origin = if origins.iter().any(|origin| origin == "*") {
-        AllowOrigin::any()
-    } else {
-        let values = origins
-            .iter()
-            .filter_map(|origin| origin.parse::<HeaderValue>().ok());
-        AllowOrigin::list(values)
-    };
+    let values = origins
+        .iter()
+        .filter_map(|origin| origin.parse::<HeaderValue>().ok());
     let layer = CorsLayer::new()
-        .allow_origin(origin)
+        .allow_origin(AllowOrigin::list(values))
         .allow_methods([Method::GET, Method::POST])
         // Clients' libraries add headers of their own.
         .allow_headers(AllowHeaders::mirror_request())

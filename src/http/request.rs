@@ -60,7 +60,8 @@ pub(super) async fn from_body(
     }
 }
 
-fn from_fields(mut fields: Map<String, Value>) -> Result<Asked, Failure> {
+/// From the fields of a JSON object.
+pub(super) fn from_fields(mut fields: Map<String, Value>) -> Result<Asked, Failure> {
     let hash = match fields.remove("extensions") {
         None | Some(Value::Null) => None,
         Some(Value::Object(extensions)) => hash(&extensions)?,

@@ -40,3 +40,11 @@ pub const RATE_LIMITED: &str = "likewise_rate_limited_total";
 pub const REQUESTS_REFUSED: &str = "likewise_requests_refused_total";
 /// Connections over HTTP.
 pub const HTTP_CONNECTIONS: &str = "likewise_http_connections";
+/// WebSockets that are open.
+pub const SOCKETS: &str = "likewise_sockets_open";
+/// Subscriptions that watch activities.
+pub const LIVE_WATCHERS: &str = "likewise_subscriptions_open";
+/// Results sent to subscribers; label `transport` (websocket, sse).
+pub const LIVE_MESSAGES: &str = "likewise_subscription_messages_total";
+/// Times that the link on which Redis tells of changes broke.
+pub const LIVE_RELINKS: &str = "likewise_changes_link_breaks_total";

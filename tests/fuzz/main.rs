@@ -21,8 +21,9 @@ use axum::routing::Router;
 use likewise::config::{Access, Connections, Limits};
 use likewise::graphql::{Documents, Gate};
 use likewise::http::auth::Authenticator;
-use likewise::http::{Execute, Service, router};
+use likewise::http::{Execute, Live, Service, router};
 use likewise::rates::Rates;
+use likewise::shutdown::Shutdown;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use serde_json::Value;
@@ -83,6 +84,8 @@ async fn api() -> Router {
     });
     router(Service {
         execute,
+        subscribe: Arc::new(|_, _| Box::pin(futures::stream::empty())),
+        live: live(),
         authenticator: Authenticator::new(&access).await.unwrap(),
         checks: Vec::new(),
         gate: Gate::new(Limits::default(), Rates::off(), Documents::none()),
@@ -145,4 +148,14 @@ async fn any_request_is_answered_soon_and_is_no_fault_of_ours() {
     }
     println!("{count} requests in {span:?}, {read} of them with a document by the grammar");
     assert!(fixed.is_some() || count > 100, "only {count} requests");
+}
+
+fn live() -> Live {
+    #[derive(clap::Parser)]
+    struct Settings {
+        #[command(flatten)]
+        live: likewise::config::Live,
+    }
+    let settings: Settings = clap::Parser::parse_from(["likewise"]);
+    Live::new(&settings.live, &Shutdown::new(Duration::from_secs(1)))
 }

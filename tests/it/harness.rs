@@ -1,6 +1,8 @@
 //! What the other tests rely on.
 
-use crate::servers::Redis;
+use sqlx::{Connection, PgConnection};
+
+use crate::servers::{Postgres, Redis, Stop};
 
 #[tokio::test]
 async fn a_durable_redis_keeps_its_data_over_a_kill_and_a_restart() {
@@ -25,4 +27,22 @@ async fn a_durable_redis_keeps_its_data_over_a_kill_and_a_restart() {
 async fn two_redis_do_not_know_each_other() {
     let (one, other) = (Redis::start(), Redis::start());
     assert_ne!(one.port(), other.port());
+}
+
+#[tokio::test]
+async fn a_postgres_keeps_its_data_over_a_crash_and_a_restart() {
+    let mut postgres = Postgres::start(&[]);
+    let url = postgres.url("postgres");
+    let mut connection = PgConnection::connect(&url).await.unwrap();
+    let create = sqlx::raw_sql("CREATE TABLE t AS SELECT 7 AS n");
+    create.execute(&mut connection).await.unwrap();
+    for how in [Stop::Immediate, Stop::Fast] {
+        postgres.stop(how);
+        assert!(PgConnection::connect(&url).await.is_err());
+        postgres.start_again();
+    }
+    let mut connection = PgConnection::connect(&url).await.unwrap();
+    let number = sqlx::query_scalar("SELECT n FROM t").fetch_one(&mut connection);
+    let number: i32 = number.await.unwrap();
+    assert_eq!(number, 7);
 }

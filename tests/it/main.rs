@@ -9,9 +9,14 @@
     reason = "users are a, b, c; activities x, y"
 )]
 
+mod faults;
 mod harness;
+mod live;
+mod program;
+mod proxy;
 mod race;
 mod rates;
+#[path = "../support/servers/mod.rs"]
 mod servers;
 mod service;
 mod store;

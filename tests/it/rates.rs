@@ -59,7 +59,7 @@ async fn aliases_count_one_by_one_and_are_refused_before_the_first_runs() {
 async fn nodes_count_together_if_they_are_told_to() {
     for (limits, expected) in [("shared", "RATE_LIMITED"), ("process", ""), ("off", "")] {
         let service = start(limits).await;
-        let other = service.another_node().await;
+        let other = service.node_at(&service.world.address).await;
         let ada = user("Ada");
         let activity = service.activity().await;
         for _ in 0..SAVED_UP / 5 {

@@ -22,8 +22,9 @@ use axum::routing::Router;
 use likewise::config::{Connections, Limits};
 use likewise::graphql::{Documents, Gate};
 use likewise::http::auth::Authenticator;
-use likewise::http::{Execute, Service, router};
+use likewise::http::{Execute, Live, Service, router};
 use likewise::rates::Rates;
+use likewise::shutdown::Shutdown;
 use serde_json::json;
 use tower::ServiceExt;
 
@@ -50,6 +51,8 @@ fn api(authenticator: Authenticator) -> Router {
     });
     router(Service {
         execute,
+        subscribe: Arc::new(|_, _| Box::pin(futures::stream::empty())),
+        live: live(),
         authenticator,
         checks: Vec::new(),
         gate: Gate::new(Limits::default(), Rates::off(), Documents::none()),
@@ -58,6 +61,17 @@ fn api(authenticator: Authenticator) -> Router {
         request_timeout: Duration::from_secs(20),
         demo: None,
     })
+}
+
+/// Nothing here goes on longer than a request.
+fn live() -> Live {
+    #[derive(clap::Parser)]
+    struct Settings {
+        #[command(flatten)]
+        live: likewise::config::Live,
+    }
+    let settings: Settings = clap::Parser::parse_from(["likewise"]);
+    Live::new(&settings.live, &Shutdown::new(Duration::from_secs(1)))
 }
 
 /// Sends these `Authorization` headers.

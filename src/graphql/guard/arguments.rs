@@ -27,6 +27,10 @@ pub fn items(field: &Field, document: &ExecutableDocument, variables: &Variables
             Some(Value::List(ids)) => ids.len().min(NODES_LARGEST),
             _ => 1,
         },
+        "likesChanged" => match argument("activityIds") {
+            Some(Value::List(ids)) => ids.len().min(NODES_LARGEST),
+            _ => 1,
+        },
         // The lists of the schema about itself, as long as they are by and large.
         "types" => 50,
         "fields" => 8,
@@ -110,9 +114,9 @@ mod tests {
                 let field = field.node;
                 let arguments = field.arguments.iter();
                 let mut names = arguments.map(|it| it.node.name.node.as_str());
-                if names.any(|name| matches!(name, "first" | "last" | "ids")) {
+                if names.any(|name| matches!(name, "first" | "last" | "ids" | "activityIds")) {
                     found += 1;
-                    let ids = "ids: [1, 2, 3, 4, 5, 6, 7]";
+                    let ids = "ids: [1, 2, 3, 4, 5, 6, 7], activityIds: [1, 2, 3, 4, 5, 6, 7]";
                     let query = format!("{{ {}(first: 7, {ids}) }}", field.name);
                     let document = async_graphql::parser::parse_query(query).unwrap();
                     let operation = document.operations.iter().next().unwrap().1;
@@ -125,6 +129,6 @@ mod tests {
                 }
             }
         }
-        assert!(found >= 5);
+        assert!(found >= 6);
     }
 }

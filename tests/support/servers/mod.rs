@@ -8,14 +8,15 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-pub use postgres::{empty_database, migrated_database};
+pub use keeper::{Keeper, State};
+pub use postgres::{Postgres, Stop, empty_database, migrated_database};
 pub use redis::Redis;
 
 /// Machines under load start servers slowly; one that takes longer than this does not start.
 const START: Duration = Duration::from_mins(1);
 
 /// A port that nobody listens on.
-fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
 }
