@@ -4,6 +4,7 @@
 //! one look at likes that answers all its fields) and completes the errors of the response.
 
 mod activity;
+mod complete;
 mod connection;
 mod context;
 mod cursor;
@@ -94,10 +95,10 @@ pub async fn execute(schema: &Schema, identity: Option<Identity>, prepared: Prep
     let mut response = schema.executed.execute(prepared.request.data(scope)).await;
     prepared.shape.fit(&mut response);
     if prepared.kind == OperationType::Mutation {
-        error::after_a_change(&mut response.errors);
+        complete::after_a_change(&mut response.errors);
     }
     degraded.tell(&mut response);
-    error::complete(&mut response.errors, prepared.most_errors);
+    complete::complete(&mut response.errors, prepared.most_errors);
     response
 }
 
@@ -116,7 +117,7 @@ pub fn subscribe(
         ..
     } = prepared;
     if let Err(mut refused) = spread_root(&mut request) {
-        error::complete(&mut refused, most_errors);
+        complete::complete(&mut refused, most_errors);
         return stream::iter([Response::from_errors(refused)]).boxed();
     }
     let likes = &schema.likes;
@@ -127,7 +128,7 @@ pub fn subscribe(
     let request = request.data(scope).data(Arc::clone(&events));
     let responses = schema.subscribed.execute_stream(request);
     let complete = move |mut response: Response| {
-        error::complete(&mut response.errors, most_errors);
+        complete::complete(&mut response.errors, most_errors);
         if !events.take_executed() {
             let errors = response.errors.iter_mut();
             errors.for_each(|error| error.path.clear());

@@ -7,9 +7,11 @@
 )]
 
 mod answers;
+mod browsers;
 mod ending;
 mod pages;
 mod requests;
+mod slow;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -19,7 +21,8 @@ use async_graphql::{Context, EmptySubscription, Object, Schema};
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode};
 use axum::routing::Router;
-use likewise::config::{Access, Connections, Limits};
+use clap::Parser;
+use likewise::config::{self, Access, Connections, Limits};
 use likewise::graphql::{Documents, Gate};
 use likewise::http::auth::Authenticator;
 use likewise::http::{DemoUser, Execute, Live, Service, router};
@@ -83,6 +86,20 @@ impl Api {
     }
 
     async fn with(request_timeout: Duration, demo: Option<Vec<DemoUser>>) -> Self {
+        Self::build(&[], request_timeout, demo).await
+    }
+
+    /// With settings as a user would give them.
+    async fn of(arguments: &[&str]) -> Self {
+        Self::build(arguments, Duration::from_secs(5), None).await
+    }
+
+    async fn build(
+        arguments: &[&str],
+        request_timeout: Duration,
+        demo: Option<Vec<DemoUser>>,
+    ) -> Self {
+        let settings = Settings::parse_from(["likewise"].iter().chain(arguments));
         let access = Access {
             jwt_secret: Some("0123456789abcdef0123456789abcdef".to_owned().into()),
             ..Access::default()
@@ -98,12 +115,12 @@ impl Api {
         let routes = router(Service {
             execute,
             subscribe: Arc::new(|_, _| Box::pin(futures::stream::empty())),
-            live: live(),
+            live: Live::new(&settings.live, &Shutdown::new(Duration::from_secs(1))),
             authenticator: Authenticator::new(&access).await.unwrap(),
             checks: Vec::new(),
-            gate: Gate::new(Limits::default(), Rates::off(), Documents::none()),
+            gate: Gate::new(settings.limits, Rates::off(), Documents::none()),
             client_address_header: None,
-            connections: Connections::default(),
+            connections: settings.connections,
             request_timeout,
             demo,
         });
@@ -143,15 +160,14 @@ impl Api {
     }
 }
 
-/// Nothing here goes on longer than a request.
-fn live() -> Live {
-    #[derive(clap::Parser)]
-    struct Settings {
-        #[command(flatten)]
-        live: likewise::config::Live,
-    }
-    let settings: Settings = clap::Parser::parse_from(["likewise"]);
-    Live::new(&settings.live, &Shutdown::new(Duration::from_secs(1)))
+#[derive(Parser)]
+struct Settings {
+    #[command(flatten)]
+    live: config::Live,
+    #[command(flatten)]
+    limits: Limits,
+    #[command(flatten)]
+    connections: Connections,
 }
 
 fn request(method: &str, address: &str, headers: &[(&str, &str)], body: Body) -> Request<Body> {
