@@ -16,6 +16,7 @@ mod program;
 mod proxy;
 mod race;
 mod rates;
+#[expect(dead_code, unused_imports, reason = "the fault run uses the rest")]
 #[path = "../support/servers/mod.rs"]
 mod servers;
 mod service;

@@ -81,9 +81,17 @@ impl Service {
         }
     }
 
-    /// One more node on this database, perhaps by another address, and the same Redis.
+    /// One more node on the same Redis and this database, perhaps by another address.
     pub async fn node_at(&self, database: &str) -> Node {
         Node::start(&[self.storage_at(database), self.serving.clone()].concat()).await
+    }
+
+    /// One more node on the same database and Redis by another address.
+    pub async fn node_by(&self, redis: &str) -> Node {
+        let mut storage = self.storage.clone();
+        let at = storage.iter().position(|it| *it == self.redis.url());
+        storage[at.unwrap()] = redis.to_owned();
+        Node::start(&[storage, self.serving.clone()].concat()).await
     }
 
     /// A process of the program on the same Redis and database: `serve`, `worker` or `reconcile`.

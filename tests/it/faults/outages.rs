@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use futures::future::join_all;
 use serde_json::{Value, json};
 
+use crate::proxy::Proxy;
 use crate::servers::Redis;
 use crate::service::{Details, LIKES, Service, change, eventually, user};
 use crate::store::Kind;
@@ -58,6 +59,17 @@ async fn a_frozen_redis_delays_answers_by_a_second_at_most() {
     assert_eq!(service.at_rest(&activity).await.top, ["Ada", "Bob"]);
 }
 
+/// Whether the node says that it is ready, and how it finds Redis.
+async fn ready(service: &Service) -> (u16, Value) {
+    let url = format!("http://{}/readyz", service.node.metrics);
+    let answer = reqwest::get(url).await.unwrap();
+    let status = answer.status().as_u16();
+    let report: Value = answer.json().await.unwrap();
+    let checks = report["checks"].as_array().unwrap();
+    let redis = checks.iter().find(|check| check["name"] == "redis");
+    (status, redis.unwrap()["status"].clone())
+}
+
 /// Every connection of the pool works again.
 async fn no_more_errors(service: &Service, activity: &str) {
     for answer in join_all((0..40).map(|_| read(service, activity))).await {
@@ -101,11 +113,13 @@ async fn a_redis_that_is_away_is_answered_for_by_sql_and_one_that_is_back_is_use
         assert_eq!(details.top, ["Ada"]);
         let extensions = &refused["errors"][0]["extensions"];
         assert_eq!(extensions["code"], "UNAVAILABLE");
+        assert_eq!(ready(&service).await, (503, "down".into()));
         service.redis.start_again();
         eventually("Redis is used again", async || {
             !is_from_sql(&read(&service, &activity).await)
         })
         .await;
+        assert_eq!(ready(&service).await, (200, "up".into()));
         no_more_errors(&service, &activity).await;
         assert_eq!(service.details(None, &activity).await.top, ["Ada", "Bob"]);
     }
@@ -133,6 +147,27 @@ async fn connections_that_redis_has_closed_are_replaced() {
     })
     .await;
     assert!(failed <= 4, "more failures than connections: {failed}");
+    no_more_errors(&service, &activity).await;
+    service.at_rest(&activity).await;
+}
+
+#[tokio::test]
+async fn connections_that_have_gone_silent_are_given_up_and_replaced() {
+    let arguments = ["--redis-timeout", "500ms"];
+    let mut service = Service::start_with(Kind::Sqlite, Redis::start(), &arguments).await;
+    let wire = Proxy::before(&service.redis.url()).await;
+    let fresh = service.node_by(&wire.address(&service.redis.url())).await;
+    std::mem::replace(&mut service.node, fresh).stop().await;
+    let activity = service.activity().await;
+    service.like(&user("Bob"), &activity).await;
+    join_all((0..40).map(|_| read(&service, &activity))).await;
+    wire.stall();
+    let answers = join_all((0..40).map(|_| read(&service, &activity))).await;
+    assert!(answers.iter().any(is_from_sql));
+    eventually("Redis is used again", async || {
+        !is_from_sql(&read(&service, &activity).await)
+    })
+    .await;
     no_more_errors(&service, &activity).await;
     service.at_rest(&activity).await;
 }

@@ -141,12 +141,19 @@ async fn a_rebuild_is_void_once_an_event_waits() {
     let held: String = service
         .redis(&["GET", &service.redis_key("lease", &activity)])
         .await;
-    // A set appears by other means, is changed, and is evicted, all under the same lease.
+    // A set appears by other means, is changed, and all is persisted, under the same lease.
     let key = service.redis_key("lease", &activity);
     let _: i64 = service.redis(&["DEL", &key]).await;
     service.unlike(&ada, &activity).await;
+    service.persist().await;
+    let _: String = service.redis(&["SET", &key, &held]).await;
+    assert!(!cache.commit(&lease, version).await.unwrap());
+    // It is changed, and evicted before anything is persisted.
+    service.like(&ada, &activity).await;
+    service.unlike(&ada, &activity).await;
     drop_set(&service, &activity).await;
     let _: String = service.redis(&["SET", &key, &held]).await;
+    assert!(cache.stage(&lease, &likers).await.unwrap());
     assert!(!cache.commit(&lease, version).await.unwrap());
     assert!(matches!(
         cache.begin(key_of(&activity)).await.unwrap(),
@@ -258,6 +265,8 @@ async fn a_dead_rebuilder_blocks_no_longer_than_its_lease() {
     liked_by(&service, &activity, &["Ada"]).await;
     drop_set(&service, &activity).await;
     let (_, _, _) = stalled(&service, &activity).await;
+    let again = service.node.app.cache().begin(key_of(&activity)).await;
+    assert!(matches!(again.unwrap(), Begun::Held));
     // Reads do not wait at all, changes for the lease at most.
     let body = json!({ "query": "query($id: ID!) { activity(id: $id) { likeCount } }",
         "variables": { "id": activity } });

@@ -126,7 +126,7 @@ async fn activities_take_turns() {
 async fn an_activity_that_does_not_exist_is_passed_over() {
     let service = Service::start(Kind::Sqlite).await;
     let activity = service.activity().await;
-    let missing = crate::service::id_of(9_000_000_000);
+    let missing = crate::service::id_of(9_000_000_000_i64);
     let mut socket = Socket::of(&service.node, None).await;
     let ids = json!({ "ids": [missing, activity, activity] });
     socket.begin("1", super::socket::WATCH, ids).await;
