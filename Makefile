@@ -4,6 +4,7 @@
 target := $(or $(CARGO_TARGET_DIR),target)
 bundles := web/vendor/graphiql.min.js
 browser_tests := tests/browser/node_modules/.package-lock.json
+client_tests := tests/clients/node_modules/.package-lock.json
 # The fault run: how long faults last in seconds, and the build that is put to the test. In an hour, the
 # optimized one gets through more than a million operations.
 SIZE ?= small
@@ -13,7 +14,7 @@ profile_of_large := --release
 seconds := $(or $(seconds_of_$(SIZE)),$(SIZE))
 
 .DEFAULT_GOAL := help
-.PHONY: help dev test test-rust test-web faults lint graphiql clean
+.PHONY: attacks faults fuzz help dev test test-rust test-web lint graphiql clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,10 +34,17 @@ test: ## Run all tests: Rust, pages, both together in a browser, and two minutes
 test-rust: $(bundles)
 	cargo test --locked
 
-# Pages and server meet in a real browser, so both have to be built.
-test-web: $(bundles) $(browser_tests)
+# Pages and server meet in a real browser, clients' libraries and server over HTTP, so both have to be built.
+test-web: $(bundles) $(browser_tests) $(client_tests)
 	cargo build --locked
-	LIKEWISE_BIN=$(abspath $(target)/debug/likewise) node --test tests/browser/*.test.js
+	LIKEWISE_BIN=$(abspath $(target)/debug/likewise) node --test tests/browser/*.test.js tests/clients/*.test.js tests/attacks/*.test.js
+
+attacks: ## Show what attacks are answered with, and what they cost
+	@cargo build --locked --release
+	@LIKEWISE_BIN=$(abspath $(target)/release/likewise) node tests/attacks/table.js
+
+fuzz: ## Send random requests for a minute
+	LIKEWISE_FUZZ_SECONDS=60 cargo test --locked --test fuzz -- --nocapture
 
 faults: ## Run everything under faults: SIZE=small, large (an hour) or seconds, SEED=a number, ARGS=more
 	@script/setup test
@@ -55,11 +63,11 @@ $(bundles): web/package-lock.json script/graphiql
 	@script/setup graphiql
 	@script/graphiql
 
-$(browser_tests): tests/browser/package-lock.json
-	cd tests/browser && npm ci --ignore-scripts --no-audit --no-fund
+$(browser_tests) $(client_tests): tests/%/node_modules/.package-lock.json: tests/%/package-lock.json
+	cd tests/$* && npm ci --ignore-scripts --no-audit --no-fund
 	@touch $@
 
 clean: ## Remove everything that was built or fetched
 	cargo clean
-	rm -rf tests/browser/node_modules
+	rm -rf tests/*/node_modules
 	find web/vendor -type f ! -name .gitkeep -delete

@@ -9,13 +9,14 @@ use futures::FutureExt;
 use tokio_util::task::TaskTracker;
 
 use crate::cache::{self, Cache};
-use crate::config::{Access, Process, Server, Storage};
+use crate::config::{Api, Connections, Process, Storage};
 use crate::domain::Partitions;
-use crate::graphql;
+use crate::graphql::{self, Documents, Gate};
 use crate::http::auth::Authenticator;
 use crate::http::health::{Check, Health};
 use crate::http::{self, DemoUser};
 use crate::likes::Likes;
+use crate::rates::Rates;
 use crate::shutdown::Shutdown;
 use crate::store::{self, Store};
 use crate::telemetry;
@@ -166,33 +167,44 @@ impl App {
     /// A setting is wrong, or an address is taken.
     pub async fn serve(
         &self,
-        server: &Server,
-        access: &Access,
+        settings: &Api,
         process: &Process,
         demo: Option<Vec<DemoUser>>,
         shutdown: &Shutdown,
     ) -> Result<Addresses, Error> {
-        let authenticator = Authenticator::new(access).await?;
+        let server = &settings.server;
+        let authenticator = Authenticator::new(&settings.access).await?;
+        let client_address_header = settings.rates.client_address_header()?;
+        let documents = Documents::load(&settings.documents)?;
+        let rates = Rates::new(&settings.rates, &self.cache);
+        let gate = Gate::new(settings.limits.clone(), rates.clone(), documents);
         let listener = http::bind("LIKEWISE_LISTEN", server.listen).await?;
         let api = listener.local_addr()?;
         let metrics = self.serve_metrics(process, shutdown).await?;
-        let schema = graphql::schema(self.likes.clone());
+        let schema = graphql::schema(self.likes.clone(), server.introspection);
         let watched = schema.clone();
         let routes = http::router(http::Service {
-            execute: Arc::new(move |identity, request| {
+            execute: Arc::new(move |identity, prepared| {
                 let schema = schema.clone();
-                async move { graphql::execute(&schema, identity, request).await }.boxed()
+                async move { graphql::execute(&schema, identity, prepared).await }.boxed()
             }),
-            subscribe: Arc::new(move |identity, request| {
-                graphql::subscribe(&watched, identity, request)
+            subscribe: Arc::new(move |identity, prepared| {
+                graphql::subscribe(&watched, identity, prepared)
             }),
             live: http::Live::new(&server.live, shutdown),
             authenticator,
             checks: self.checks(),
+            gate,
+            connections: settings.connections.clone(),
+            client_address_header,
             request_timeout: server.request_timeout,
             demo,
         });
-        shutdown.spawn("API", http::serve(listener, routes, shutdown.clone()));
+        let connections = settings.connections.clone();
+        let serve = http::serve(listener, routes, connections, shutdown.clone());
+        shutdown.spawn("API", serve);
+        let upkeep = rates.keep_up(shutdown.token());
+        shutdown.spawn("upkeep of rate limits", infallible(upkeep));
         let (likes, stop) = (self.likes.clone(), shutdown.token());
         shutdown.spawn(
             "subscriptions",
@@ -217,7 +229,7 @@ impl App {
         let routes = http::metrics::router(recorder.clone(), self.checks());
         shutdown.spawn(
             "metrics server",
-            http::serve(listener, routes, shutdown.clone()),
+            http::serve(listener, routes, Connections::default(), shutdown.clone()),
         );
         let upkeep = http::metrics::keep_up(recorder, shutdown.token());
         shutdown.spawn("metrics upkeep", infallible(upkeep));

@@ -8,6 +8,8 @@ pub mod http;
 
 pub mod graphql;
 
+pub mod rates;
+
 pub mod likes;
 
 pub mod cache;

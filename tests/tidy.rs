@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each part and the parts it may name. Arrows go down only.
-const MAY_KNOW: [(&str, &[&str]); 12] = [
+const MAY_KNOW: [(&str, &[&str]); 13] = [
     (
         "cli",
         &[
@@ -32,6 +32,7 @@ const MAY_KNOW: [(&str, &[&str]); 12] = [
         &[
             "http",
             "graphql",
+            "rates",
             "likes",
             "cache",
             "store",
@@ -46,7 +47,11 @@ const MAY_KNOW: [(&str, &[&str]); 12] = [
         "http",
         &["graphql", "config", "domain", "telemetry", "shutdown"],
     ),
-    ("graphql", &["likes", "domain", "telemetry"]),
+    (
+        "graphql",
+        &["rates", "likes", "config", "domain", "telemetry"],
+    ),
+    ("rates", &["cache", "config", "domain", "telemetry"]),
     ("likes", &["cache", "store", "domain", "telemetry"]),
     ("worker", &["cache", "store", "domain", "telemetry"]),
     ("cache", &["domain", "telemetry"]),

@@ -11,6 +11,7 @@ mod pool;
 mod rebuild;
 mod scripts;
 mod settle;
+mod spend;
 mod survey;
 mod views;
 
@@ -28,6 +29,7 @@ use keys::{Keys, SENTINEL, user_of};
 use pool::Pool;
 pub use rebuild::{Begun, Lease};
 use scripts::Scripts;
+pub use spend::Allowance;
 pub use survey::SetPage;
 pub use views::Views;
 

@@ -34,6 +34,12 @@ pub const DOUBTS: &str = "likewise_partition_doubts_total";
 pub const HTTP_REQUESTS: &str = "likewise_http_requests_total";
 /// Seconds until the answer; label `path`.
 pub const HTTP_SECONDS: &str = "likewise_http_request_seconds";
+/// Requests refused because their sender did too much of late.
+pub const RATE_LIMITED: &str = "likewise_rate_limited_total";
+/// Requests refused for asking too much; label `limit`.
+pub const REQUESTS_REFUSED: &str = "likewise_requests_refused_total";
+/// Connections over HTTP.
+pub const HTTP_CONNECTIONS: &str = "likewise_http_connections";
 /// WebSockets that are open.
 pub const SOCKETS: &str = "likewise_sockets_open";
 /// Subscriptions that watch activities.

@@ -7,8 +7,9 @@ use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, Promet
 
 use super::{
     BACKLOG, BATCH_EVENTS, CACHE_READS, CHANGES, COUNT_DRIFTS, DEAD_LETTERS, DOUBTS,
-    EVENTS_PERSISTED, HTTP_REQUESTS, HTTP_SECONDS, LIVE_MESSAGES, LIVE_RELINKS, LIVE_WATCHERS,
-    OLDEST_EVENT_SECONDS, REBUILD_SECONDS, REBUILDS, SOCKETS, WORKER_FAILURES,
+    EVENTS_PERSISTED, HTTP_CONNECTIONS, HTTP_REQUESTS, HTTP_SECONDS, LIVE_MESSAGES, LIVE_RELINKS,
+    LIVE_WATCHERS, OLDEST_EVENT_SECONDS, RATE_LIMITED, REBUILD_SECONDS, REBUILDS, REQUESTS_REFUSED,
+    SOCKETS, WORKER_FAILURES,
 };
 
 /// From half a millisecond, where Redis answers, to the time a request may take.
@@ -96,10 +97,21 @@ fn describe() {
         Unit::Count,
         "Times that a partition's sets were dropped because Redis came back older than the database."
     );
+    describe_gauge!(HTTP_CONNECTIONS, Unit::Count, "Connections over HTTP.");
     describe_counter!(
         HTTP_REQUESTS,
         Unit::Count,
         "Requests over HTTP, by path and status."
+    );
+    describe_counter!(
+        RATE_LIMITED,
+        Unit::Count,
+        "Requests refused because their sender did too much of late."
+    );
+    describe_counter!(
+        REQUESTS_REFUSED,
+        Unit::Count,
+        "Requests refused for asking too much, by the limit that they passed."
     );
     describe_histogram!(
         HTTP_SECONDS,

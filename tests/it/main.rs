@@ -15,6 +15,7 @@ mod live;
 mod program;
 mod proxy;
 mod race;
+mod rates;
 #[expect(dead_code, unused_imports, reason = "the fault run uses the rest")]
 #[path = "../support/servers/mod.rs"]
 mod servers;

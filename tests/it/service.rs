@@ -66,6 +66,9 @@ impl Service {
         }
         let mut serving = owned(&["--listen", "127.0.0.1:0", "--metrics-listen"]);
         serving.extend(owned(&["127.0.0.1:0", "--jwt-secret", SECRET]));
+        // Many changes in one document keep tests short.
+        serving.extend(owned(&["--max-mutations", "40", "--max-aliases", "40"]));
+        serving.extend(owned(&["--max-root-fields", "40"]));
         let node = Node::start(&[storage.clone(), serving.clone()].concat()).await;
         Self {
             world,
