@@ -23,6 +23,7 @@ pub use events::Waiting;
 pub use health::Warning;
 use keys::{Keys, SENTINEL, user_of};
 use pool::Pool;
+pub use pool::{Connection, Connections};
 pub use rebuild::{Begun, Lease};
 use scripts::Scripts;
 pub use survey::SetPage;
@@ -50,7 +51,7 @@ pub struct Options {
 
 /// Access to everything in Redis. One for a process.
 pub struct Cache {
-    pool: Pool,
+    pool: Box<dyn Connections>,
     keys: Keys,
     scripts: Scripts,
     options: Options,
@@ -62,12 +63,18 @@ impl Cache {
     /// # Errors
     /// The address cannot be understood.
     pub async fn open(options: Options) -> Result<Self> {
-        Ok(Self {
-            pool: Pool::open(&options).await?,
+        let pool = Pool::open(&options).await?;
+        Ok(Self::over(Box::new(pool), options))
+    }
+
+    /// The same over connections from elsewhere.
+    pub fn over(pool: Box<dyn Connections>, options: Options) -> Self {
+        Self {
+            pool,
             keys: Keys::new(&options.prefix, options.partitions),
             scripts: Scripts::new(),
             options,
-        })
+        }
     }
 
     /// The partitions that activities are spread over.

@@ -5,7 +5,7 @@ mod error;
 mod feed;
 mod pending;
 mod read;
-mod rebuild;
+pub mod rebuild;
 pub mod reconcile;
 
 use std::collections::HashMap;

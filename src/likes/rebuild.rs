@@ -57,20 +57,18 @@ pub struct Rebuilds {
     tasks: TaskTracker,
 }
 
-struct Rebuilder {
+/// Rebuilds one set after the other.
+pub struct Rebuilder {
     store: Arc<dyn Store>,
     cache: Arc<Cache>,
     permits: Semaphore,
 }
 
 impl Rebuilds {
+    /// From this SQL into this Redis, each in a task of its own.
     pub fn new(store: Arc<dyn Store>, cache: Arc<Cache>, tasks: TaskTracker) -> Self {
         Self {
-            rebuilder: Arc::new(Rebuilder {
-                store,
-                cache,
-                permits: Semaphore::new(AT_ONCE),
-            }),
+            rebuilder: Arc::new(Rebuilder::new(store, cache)),
             running: Arc::default(),
             tasks,
         }
@@ -114,6 +112,15 @@ impl Rebuilds {
 }
 
 impl Rebuilder {
+    /// From this SQL into this Redis.
+    pub fn new(store: Arc<dyn Store>, cache: Arc<Cache>) -> Self {
+        Self {
+            store,
+            cache,
+            permits: Semaphore::new(AT_ONCE),
+        }
+    }
+
     async fn rebuild(&self, activity: ActivityId) -> Rebuilt {
         let Ok(_permit) = self.permits.acquire().await else {
             return Rebuilt::Later;
@@ -141,7 +148,11 @@ impl Rebuilder {
         rebuilt
     }
 
-    async fn attempt(&self, activity: ActivityId) -> Result<Rebuilt, Failure> {
+    /// Rebuilds a set if it is missing and SQL alone is right about it.
+    ///
+    /// # Errors
+    /// Redis or SQL failed; the lease ends by itself soon, and the next attempt begins anew.
+    pub async fn attempt(&self, activity: ActivityId) -> Result<Rebuilt, Failure> {
         let lease = match self.cache.begin(activity).await? {
             Begun::Exists => return Ok(Rebuilt::Ready),
             Begun::Pending | Begun::Held => return Ok(Rebuilt::Later),
@@ -176,7 +187,7 @@ impl Rebuilder {
                 break;
             }
         }
-        let committed = self.cache.commit(lease, version).await?;
+        let committed = self.cache.commit(lease, version, rows).await?;
         if committed && rows != head.count {
             counter!(telemetry::COUNT_DRIFTS).increment(1);
             tracing::error!(

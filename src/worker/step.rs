@@ -2,7 +2,7 @@
 
 use metrics::{counter, histogram};
 
-use super::plan::{End, Plan, end, plan, skip};
+use super::plan::{End, Plan, end, persisted, plan, skip};
 use super::{Error, Worker};
 use crate::domain::{EventId, Partition};
 use crate::store::Persisted;
@@ -95,11 +95,16 @@ impl Worker {
     /// Reads the checkpoint and settles what a predecessor committed and did not settle.
     async fn take_over(&self, partition: Partition) -> Result<EventId, Error> {
         let checkpoint = self.store.checkpoint(partition).await?;
-        let mut persisted = self.cache.all_pending(partition).await?;
-        persisted.retain(|(_, newest)| *newest <= checkpoint);
+        self.settle(partition, checkpoint).await?;
+        Ok(checkpoint)
+    }
+
+    async fn settle(&self, partition: Partition, checkpoint: EventId) -> Result<(), Error> {
+        let pending = self.cache.all_pending(partition).await?;
+        let persisted = persisted(pending, checkpoint);
         self.cache.settle(partition, &persisted).await?;
         self.cache.trim(partition, checkpoint).await?;
-        Ok(checkpoint)
+        Ok(())
     }
 
     async fn commit(&self, plan: &Plan) -> Result<Step, Error> {
@@ -135,7 +140,11 @@ impl Worker {
         let partition = place.partition;
         let last = self.cache.last_event(partition).await?;
         match end(checkpoint, last) {
-            End::AtCheckpoint => Ok(Step::Idle),
+            End::AtCheckpoint => {
+                // Redis may have come back as it was right before this was settled.
+                self.settle(partition, checkpoint).await?;
+                Ok(Step::Idle)
+            }
             End::Before => {
                 self.drop_sets(partition).await?;
                 self.cache.lift(partition, checkpoint).await?;
