@@ -24,6 +24,7 @@ test: ## Run all tests: Rust, pages, and both together in a browser
 
 test-rust: $(bundles)
 	cargo test --locked
+	cargo test --locked --features fault-points --test it points
 
 # Pages and server meet in a real browser, so both have to be built.
 test-web: $(bundles) $(browser_tests)
@@ -33,6 +34,7 @@ test-web: $(bundles) $(browser_tests)
 lint: ## Check format, lints and documentation
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
+	cargo clippy --locked --all-targets --features fault-points -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps
 
 graphiql: $(bundles) ## Fetch GraphiQL's files, once, for the next build to take in

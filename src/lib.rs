@@ -16,5 +16,6 @@ pub mod worker;
 
 pub mod config;
 pub mod domain;
+pub mod fault;
 pub mod shutdown;
 pub mod telemetry;

@@ -13,6 +13,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::cache::{Begun, Cache, Error as CacheError, Lease};
 use crate::domain::{ActivityId, LikeState, Liker, Page, Slice, Take};
+use crate::fault::point;
 use crate::store::{Error as StoreError, LookQuery, RowsQuery, Store};
 use crate::telemetry;
 
@@ -125,6 +126,7 @@ impl Rebuilder {
         let Ok(_permit) = self.permits.acquire().await else {
             return Rebuilt::Later;
         };
+        point("rebuild.permitted");
         let started = Instant::now();
         let rebuilt = match self.attempt(activity).await {
             Ok(rebuilt) => rebuilt,
@@ -158,9 +160,11 @@ impl Rebuilder {
             Begun::Pending | Begun::Held => return Ok(Rebuilt::Later),
             Begun::Granted(lease) => lease,
         };
+        point("rebuild.begun");
         let filled = self.fill(activity, &lease).await;
         if !matches!(filled, Ok(Rebuilt::Ready)) {
             self.cache.abandon(&lease).await?;
+            point("rebuild.abandoned");
         }
         filled
     }
@@ -169,6 +173,7 @@ impl Rebuilder {
         let Some(head) = self.head(activity).await? else {
             return Ok(Rebuilt::Gone);
         };
+        point("rebuild.headed");
         let mut version = head.changed_at;
         let mut rows = 0;
         let mut after = None;
@@ -176,10 +181,12 @@ impl Rebuilder {
             let Some(page) = self.page(activity, after).await? else {
                 return Ok(Rebuilt::Gone);
             };
+            point("rebuild.paged");
             let Some(last) = page.items.last() else { break };
             if !self.cache.stage(lease, &page.items).await? {
                 return Ok(Rebuilt::Later);
             }
+            point("rebuild.staged");
             rows += i64::try_from(page.items.len()).unwrap_or(i64::MAX);
             version = version.max(Some(last.at));
             after = Some(*last);
@@ -188,6 +195,7 @@ impl Rebuilder {
             }
         }
         let committed = self.cache.commit(lease, version, rows).await?;
+        point("rebuild.committed");
         if committed && rows != head.count {
             counter!(telemetry::COUNT_DRIFTS).increment(1);
             tracing::error!(

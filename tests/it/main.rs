@@ -6,6 +6,8 @@
 )]
 
 mod harness;
+#[cfg(feature = "fault-points")]
+mod points;
 mod race;
 mod servers;
 mod service;

@@ -44,7 +44,7 @@ pub struct Service {
     pub world: World,
     pub redis: Redis,
     pub node: Node,
-    arguments: Vec<String>,
+    pub arguments: Vec<String>,
     client: reqwest::Client,
 }
 

@@ -151,7 +151,7 @@ fn into_lua(lua: &Lua, answer: Answer) -> mlua::Result<LuaValue> {
 fn from_lua(value: &LuaValue) -> Answer {
     match value {
         LuaValue::Nil | LuaValue::Boolean(false) => Answer::Nil,
-        LuaValue::Integer(number) => Answer::Int((*number).into()),
+        LuaValue::Integer(number) => Answer::Int(*number),
         LuaValue::Number(number) => Answer::Int(*number as i64),
         LuaValue::String(text) => Answer::Text(text.to_str().unwrap().to_owned()),
         LuaValue::Table(table) => {

@@ -44,9 +44,10 @@ pub fn hold(world: &World) -> Result<(), String> {
         let mut wanted = rows.clone();
         let own = || unread.iter().filter(|event| event.activity == *activity);
         for event in own() {
-            match event.liked {
-                true => drop(wanted.likers.insert(event.user, event.at)),
-                false => drop(wanted.likers.remove(&event.user)),
+            if event.liked {
+                wanted.likers.insert(event.user, event.at);
+            } else {
+                wanted.likers.remove(&event.user);
             }
             wanted.changed_at = wanted.changed_at.max(Some(event.at));
         }
