@@ -9,6 +9,7 @@
 //! | `{likes:p}:staging:<activity>:<token>` | sorted set being rebuilt | seconds |
 //! | `{likes:p}:worker` | string: token of the worker at it | seconds |
 //! | `{likes:p}:once:<activity>:<user>:<key>` | string: operation and outcome of an idempotency key | a day |
+//! | `{likes:0}:fsync` | string: written before each wait for the disk | seconds |
 //! | `{likes:p}:changes` | sharded channel: `<activity> <version>` of each change | |
 
 use crate::domain::{ActivityId, Change, IdempotencyKey, Partition, Partitions, UserId};
@@ -66,6 +67,10 @@ impl Keys {
     pub fn once(&self, change: &Change, key: &IdempotencyKey) -> String {
         let name = format!("once:{}:{}:{key}", change.activity, change.user);
         self.of(self.partition(change.activity), &name)
+    }
+
+    pub fn fsync(&self) -> String {
+        self.of(Partition(0), "fsync")
     }
 
     pub fn changes(&self, partition: Partition) -> String {

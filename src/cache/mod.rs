@@ -1,8 +1,10 @@
 //! What Redis holds: one typed method a script, and reads that take one round trip for a whole batch.
 
 mod change;
+mod circuit;
 mod error;
 mod events;
+mod fsync;
 mod health;
 mod keys;
 mod look;
@@ -20,6 +22,7 @@ use crate::domain::{LikeState, Liker, Partitions, Timestamp};
 pub use change::Changed;
 pub use error::{Error, Result};
 pub use events::Waiting;
+use fsync::Fsync;
 pub use health::Warning;
 use keys::{Keys, SENTINEL, user_of};
 use pool::Pool;
@@ -47,6 +50,8 @@ pub struct Options {
     pub connections: u32,
     /// The longest wait for an answer.
     pub timeout: Duration,
+    /// Whether a change is answered only when Redis has fsynced it.
+    pub fsync: bool,
 }
 
 /// Access to everything in Redis. One for a process.
@@ -55,6 +60,8 @@ pub struct Cache {
     keys: Keys,
     scripts: Scripts,
     options: Options,
+    /// Only where changes wait for the disk.
+    fsync: Option<Fsync>,
 }
 
 impl Cache {
@@ -64,7 +71,14 @@ impl Cache {
     /// The address cannot be understood.
     pub async fn open(options: Options) -> Result<Self> {
         let pool = Pool::open(&options).await?;
-        Ok(Self::over(Box::new(pool), options))
+        let fsync = if options.fsync {
+            Some(Fsync::open(&options).await?)
+        } else {
+            None
+        };
+        let mut cache = Self::over(Box::new(pool), options);
+        cache.fsync = fsync;
+        Ok(cache)
     }
 
     /// The same over connections from elsewhere.
@@ -74,6 +88,7 @@ impl Cache {
             keys: Keys::new(&options.prefix, options.partitions),
             scripts: Scripts::new(),
             options,
+            fsync: None,
         }
     }
 

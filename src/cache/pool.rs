@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use bb8::{ManageConnection, RunError};
@@ -16,6 +16,7 @@ use redis::{
     PushKind, RedisError, RedisFuture, RedisResult, Value,
 };
 
+use super::circuit::Circuit;
 use super::{Error, Options, Result};
 
 /// The longest wait for a connection. With Redis away a change must be refused within a second,
@@ -36,7 +37,10 @@ pub trait Connections: Send + Sync + 'static {
 pub struct Connection(Box<dyn ConnectionLike + Send>);
 
 /// A few connections that all requests share.
-pub struct Pool(bb8::Pool<Manager>);
+pub struct Pool {
+    connections: bb8::Pool<Manager>,
+    circuit: Circuit,
+}
 
 impl Pool {
     pub async fn open(options: &Options) -> Result<Self> {
@@ -58,15 +62,22 @@ impl Pool {
             .test_on_check_out(true)
             .build(manager)
             .await;
-        pool.map(Self)
-            .map_err(|error| Error::Unreachable(Some(error)))
+        Ok(Self {
+            connections: pool.map_err(|error| Error::Unreachable(Some(error)))?,
+            circuit: Circuit::default(),
+        })
     }
 }
 
 #[async_trait]
 impl Connections for Pool {
     async fn connection(&self) -> Result<Connection> {
-        match self.0.get().await {
+        if !self.circuit.admits(Instant::now()) {
+            return Err(Error::Unreachable(None));
+        }
+        let connection = self.connections.get().await;
+        self.circuit.note(connection.is_ok(), Instant::now());
+        match connection {
             Ok(connection) => Ok(Connection::new(connection.clone())),
             Err(RunError::User(error)) => Err(Error::Unreachable(Some(error))),
             Err(RunError::TimedOut) => Err(Error::Unreachable(None)),

@@ -17,7 +17,7 @@ pub use access::{Access, JwksSource, KeySource};
 pub use cache::Cache;
 pub use database::Database;
 pub use process::{Log, LogFormat, Process};
-pub use redis::Redis;
+pub use redis::{Durability, Redis};
 pub use secret::Secret;
 pub use server::Server;
 pub use value::duration;

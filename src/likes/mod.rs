@@ -36,15 +36,17 @@ pub struct Likes {
     store: Arc<dyn Store>,
     cache: Arc<Cache>,
     rebuilds: Rebuilds,
+    tasks: TaskTracker,
     users: Memory<Subject, UserId>,
     absent: Memory<ActivityId, ()>,
 }
 
 impl Likes {
-    /// Brings Redis and SQL together. Rebuilds under way are tracked by `tasks`.
+    /// Brings Redis and SQL together. Rebuilds and deletions under way are tracked by `tasks`.
     pub fn new(store: Arc<dyn Store>, cache: Arc<Cache>, tasks: TaskTracker) -> Self {
         Self {
-            rebuilds: Rebuilds::new(Arc::clone(&store), Arc::clone(&cache), tasks),
+            rebuilds: Rebuilds::new(Arc::clone(&store), Arc::clone(&cache), tasks.clone()),
+            tasks,
             store,
             cache,
             users: Memory::builder()

@@ -6,7 +6,7 @@ use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 
 use super::{
-    BACKLOG, BATCH_EVENTS, CACHE_READS, CHANGES, COUNT_DRIFTS, DEAD_LETTERS, DOUBTS,
+    BACKLOG, BATCH_EVENTS, CACHE_READS, CHANGES, COUNT_DRIFTS, DEAD_LETTERS, DOUBTS, DURABILITY,
     EVENTS_PERSISTED, HTTP_REQUESTS, HTTP_SECONDS, OLDEST_EVENT_SECONDS, REBUILD_SECONDS, REBUILDS,
     WORKER_FAILURES,
 };
@@ -95,6 +95,11 @@ fn describe() {
         DOUBTS,
         Unit::Count,
         "Times that a partition's sets were dropped because Redis came back older than the database."
+    );
+    describe_gauge!(
+        DURABILITY,
+        Unit::Count,
+        "When likes are acknowledged: in Redis (aof) or on its disk (fsync)."
     );
     describe_counter!(
         HTTP_REQUESTS,

@@ -5,6 +5,7 @@
     reason = "a test that cannot go on fails, and a panic says where"
 )]
 
+mod durability;
 mod harness;
 #[cfg(feature = "fault-points")]
 mod points;
@@ -12,3 +13,4 @@ mod race;
 mod servers;
 mod service;
 mod store;
+mod traps;

@@ -99,6 +99,7 @@ impl World {
             max_backlog: 1000,
             connections: 1,
             timeout: Duration::from_secs(1),
+            fsync: false,
         };
         let cache = Arc::new(Cache::over(Box::new(wire.clone()), options));
         let store = Arc::new(wire.clone());

@@ -63,11 +63,6 @@ impl Scene {
         let key = |name, part: &str| service.redis_key(name, &self.parts[part]);
         let _: i64 = service.redis(&["DEL", &key("set", "cold")]).await;
         let _: i64 = service.redis(&["DEL", &key("set", "held")]).await;
-        let lease = key("lease", "held");
-        let _: String = service
-            .redis(&["SET", &lease, "another's", "PX", "500"])
-            .await;
-
         let (ada, bob) = (user("Ada"), user("Bob"));
         service.like(&ada, &self.parts["doubt"]).await;
         service.like(&bob, &self.parts["doubt"]).await;
@@ -114,6 +109,11 @@ impl Scene {
         let mut answers = Vec::new();
         for (number, wish) in self.wishes.iter().enumerate() {
             let user = user(wish.user);
+            if wish.activity == self.parts["held"] {
+                let lease = self.service.redis_key("lease", &wish.activity);
+                let hold = ["SET", &lease, "another's", "PX", "500"];
+                let _: String = self.service.redis(&hold).await;
+            }
             let deadline = Instant::now() + PATIENCE;
             while Instant::now() < deadline {
                 let answer = self.send(api, &user, wish, number).await;
