@@ -4,9 +4,16 @@
 target := $(or $(CARGO_TARGET_DIR),target)
 bundles := web/vendor/graphiql.min.js
 browser_tests := tests/browser/node_modules/.package-lock.json
+# The fault run: how long faults last in seconds, and the build that is put to the test. In an hour, the
+# optimized one gets through more than a million operations.
+SIZE ?= small
+seconds_of_small := 100
+seconds_of_large := 3600
+profile_of_large := --release
+seconds := $(or $(seconds_of_$(SIZE)),$(SIZE))
 
 .DEFAULT_GOAL := help
-.PHONY: help dev test test-rust test-web lint graphiql clean
+.PHONY: help dev test test-rust test-web faults lint graphiql clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,9 +24,10 @@ dev: ## Install what is missing, build and run everything on this machine
 	@cargo build --locked
 	@exec $(target)/debug/likewise dev
 
-test: ## Run all tests: Rust, pages, and both together in a browser
+test: ## Run all tests: Rust, pages, both together in a browser, and two minutes under faults
 	@script/setup test
 	@$(MAKE) --no-print-directory test-rust test-web
+	@$(MAKE) --no-print-directory faults SIZE=small SEED=1
 	@echo 'All tests passed.'
 
 test-rust: $(bundles)
@@ -30,6 +38,10 @@ test-rust: $(bundles)
 test-web: $(bundles) $(browser_tests)
 	cargo build --locked
 	LIKEWISE_BIN=$(abspath $(target)/debug/likewise) node --test tests/browser/*.test.js
+
+faults: ## Run everything under faults: SIZE=small, large (an hour) or seconds, SEED=a number, ARGS=more
+	@script/setup test
+	cargo test --locked $(profile_of_$(SIZE)) --test faults -- --seconds $(seconds) $(SEED:%=--seed %) $(ARGS)
 
 lint: ## Check format, lints and documentation
 	cargo fmt --check

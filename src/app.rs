@@ -183,17 +183,27 @@ impl App {
         let api = listener.local_addr()?;
         let metrics = self.serve_metrics(process, shutdown).await?;
         let schema = graphql::schema(self.likes.clone());
+        let watched = schema.clone();
         let routes = http::router(http::Service {
             execute: Arc::new(move |identity, request| {
                 let schema = schema.clone();
                 async move { graphql::execute(&schema, identity, request).await }.boxed()
             }),
+            subscribe: Arc::new(move |identity, request| {
+                graphql::subscribe(&watched, identity, request)
+            }),
+            live: http::Live::new(&server.live, shutdown),
             authenticator,
             checks: self.checks(),
             request_timeout: server.request_timeout,
             demo,
         });
         shutdown.spawn("API", http::serve(listener, routes, shutdown.clone()));
+        let (likes, stop) = (self.likes.clone(), shutdown.token());
+        shutdown.spawn(
+            "subscriptions",
+            infallible(async move { likes.run_live(stop).await }),
+        );
         self.finish_rebuilds(shutdown);
         Ok(Addresses { api, metrics })
     }

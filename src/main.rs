@@ -5,6 +5,9 @@ use std::process::ExitCode;
 
 use likewise::cli::{self, Cli};
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     // TLS to Redis, the database and identity providers; the first call in a process cannot fail.
     rustls::crypto::ring::default_provider()

@@ -86,7 +86,10 @@ impl Cache {
             pipe.xlen(&events);
             pipe.xrange_count(&events, "-", "+", 1);
         }
-        let mut answers = self.atomic(pipe).await?;
+        // No transaction: each partition is looked at for itself.
+        let mut connection = self.pool.connection().await?;
+        let answers: Vec<Value> = pipe.query_async(&mut connection).await?;
+        let mut answers = answers.into_iter();
         let mut waiting = Vec::with_capacity(partitions.len());
         for _ in partitions {
             let entries = next(&mut answers)?;

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use redis::{Pipeline, Value};
+use redis::{Arg, Pipeline, RedisError, Value};
 
 use super::keys::member;
 use super::{Cache, Error, Result, decoded, liker, state};
@@ -83,15 +83,41 @@ impl Cache {
         Ok(found)
     }
 
-    /// Runs commands as one transaction in one round trip; answers in order.
+    /// Runs reading commands as one transaction in one round trip; answers in order. Each has its key for
+    /// its first argument.
     pub(super) async fn atomic(&self, mut pipe: Pipeline) -> Result<Answers> {
         if pipe.is_empty() {
             return Ok(Vec::new().into_iter());
         }
         let mut connection = self.pool.connection().await?;
-        let answers: Vec<Value> = pipe.atomic().query_async(&mut connection).await?;
+        let answers = pipe.atomic().query_async(&mut connection).await;
+        let answers: Vec<Value> = match answers {
+            Err(error) if is_full(&error) => {
+                let mut call = self.scripts.each.prepare_invoke();
+                for command in pipe.cmd_iter() {
+                    let words = command.args_iter().filter_map(|word| match word {
+                        Arg::Simple(word) => Some(word),
+                        _ => None,
+                    });
+                    call.arg(words.clone().count());
+                    for (place, word) in words.enumerate() {
+                        if place == 1 {
+                            call.key(word);
+                        }
+                        call.arg(word);
+                    }
+                }
+                call.invoke_async(&mut connection).await?
+            }
+            answers => answers?,
+        };
         Ok(answers.into_iter())
     }
+}
+
+/// Whether Redis refuses to queue commands because its memory is full.
+fn is_full(error: &RedisError) -> bool {
+    matches!(error.code(), Some("OOM" | "EXECABORT"))
 }
 
 /// The next answer of a pipeline.

@@ -1,6 +1,7 @@
 //! What Redis holds: one typed method a script, and reads that take one round trip for a whole batch.
 
 mod change;
+mod changes;
 mod circuit;
 mod error;
 mod events;
@@ -13,6 +14,7 @@ mod rebuild;
 mod scripts;
 mod settle;
 mod survey;
+mod views;
 
 use std::time::Duration;
 
@@ -20,6 +22,7 @@ use redis::Value;
 
 use crate::domain::{LikeState, Liker, Partitions, Timestamp};
 pub use change::Changed;
+pub use changes::News;
 pub use error::{Error, Result};
 pub use events::Waiting;
 use fsync::Fsync;
@@ -30,6 +33,7 @@ pub use pool::{Connection, Connections};
 pub use rebuild::{Begun, Lease};
 use scripts::Scripts;
 pub use survey::SetPage;
+pub use views::Views;
 
 /// How to reach Redis and what to keep there.
 #[derive(Debug, Clone)]

@@ -12,6 +12,7 @@ pub struct Scripts {
     pub claim: Script,
     pub settle: Script,
     pub tail: Script,
+    pub each: Script,
     pub forget: Script,
 }
 
@@ -26,6 +27,7 @@ impl Scripts {
             claim: Script::new(include_str!("lua/claim.lua")),
             settle: Script::new(include_str!("lua/settle.lua")),
             tail: Script::new(include_str!("lua/tail.lua")),
+            each: Script::new(include_str!("lua/each.lua")),
             forget: Script::new(include_str!("lua/forget.lua")),
         }
     }

@@ -130,4 +130,28 @@ mod tests {
     fn the_command_line_contradicts_itself_nowhere() {
         Cli::command().debug_assert();
     }
+
+    #[test]
+    fn each_setting_is_named_after_its_option_and_stands_in_the_example() {
+        let example = include_str!("../../.env.example");
+        let command = Cli::command();
+        let arguments = command
+            .get_subcommands()
+            .flat_map(clap::Command::get_arguments);
+        for argument in arguments {
+            let Some(setting) = argument.get_env().and_then(|name| name.to_str()) else {
+                continue;
+            };
+            let option = argument
+                .get_long()
+                .unwrap()
+                .to_uppercase()
+                .replace('-', "_");
+            assert_eq!(setting.trim_start_matches("LIKEWISE_"), option);
+            assert!(
+                example.contains(&format!("{setting}=")),
+                "{setting} is missing"
+            );
+        }
+    }
 }

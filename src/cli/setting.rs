@@ -2,17 +2,19 @@
 //! have never seen the other.
 
 use clap::error::{ContextKind, ContextValue};
-use clap::{Command, Error};
+use clap::{Arg, Command, Error};
 
 /// The same error, with the setting's name as a tip.
 pub(super) fn named(mut error: Error, command: &Command) -> Error {
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
         return error;
     };
+    // Written like `--listen <ADDRESS:PORT>`.
+    let option = option.trim_start_matches("--").split([' ', '=']).next();
     let arguments = command.get_subcommands().flat_map(Command::get_arguments);
     let setting = arguments
-        .filter(|argument| argument.to_string() == *option)
-        .find_map(|argument| argument.get_env());
+        .filter(|argument| argument.get_long() == option)
+        .find_map(Arg::get_env);
     if let Some(name) = setting {
         let tip = format!("in the environment it is named {}", name.display());
         let tips = ContextValue::StyledStrs(vec![tip.into()]);
@@ -31,7 +33,9 @@ mod tests {
     #[test]
     fn a_wrong_value_is_named_as_it_is_set() {
         let serve = Server::augment_args(Command::new("serve"));
-        let mut command = Command::new("likewise").subcommand(serve);
+        let mut command = Command::new("likewise")
+            .subcommand(Command::new("migrate").arg(Arg::new("path")))
+            .subcommand(serve);
         let arguments = ["likewise", "serve", "--request-timeout", "soon"];
         let error = command.try_get_matches_from_mut(arguments).unwrap_err();
         let text = named(error, &command).to_string();

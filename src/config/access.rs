@@ -12,7 +12,7 @@ const JWKS: &str = "LIKEWISE_JWKS";
 /// RFC 7518, section 3.2: the key of HS256 is at least as long as its hash.
 const SECRET_BYTES: usize = 32;
 
-/// How bearer tokens are verified.
+/// How bearer tokens are verified. Times in them are taken with half a minute of leeway.
 #[derive(Debug, Clone, Default, Args)]
 #[expect(clippy::doc_markdown, reason = "help texts are read without Markdown")]
 #[command(next_help_heading = "Tokens")]
@@ -124,7 +124,9 @@ fn jwks_source(text: &str) -> Result<JwksSource, Invalid> {
         return Err(Invalid::new(JWKS, "is empty"));
     }
     if !text.contains("://") {
-        return Ok(JwksSource::File(PathBuf::from(text)));
+        let path = PathBuf::from(text);
+        let there = path.is_file().then_some(JwksSource::File(path));
+        return there.ok_or_else(|| Invalid::new(JWKS, "names a file that is not there"));
     }
     let url = Url::parse(text).ok();
     url.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
@@ -155,13 +157,19 @@ mod tests {
         ));
         let url = require(None, Some("https://id.example/jwks.json"));
         assert!(matches!(url, Ok(KeySource::Jwks(JwksSource::Url(_)))));
-        let file = require(None, Some("keys/jwks.json"));
+        let file = require(None, Some("Cargo.toml"));
         assert!(matches!(file, Ok(KeySource::Jwks(JwksSource::File(_)))));
 
         assert!(require(None, None).unwrap_err().contains("is not set"));
         let both = require(Some(GOOD), Some("jwks.json")).unwrap_err();
         assert!(both.contains("LIKEWISE_JWKS"), "{both}");
-        for jwks in ["", "ftp://id.example/jwks", "https://"] {
+        for jwks in [
+            "",
+            "no/such/file",
+            "src",
+            "ftp://id.example/jwks",
+            "https://",
+        ] {
             let error = require(None, Some(jwks)).unwrap_err();
             assert!(error.starts_with("LIKEWISE_JWKS "), "{jwks}: {error}");
         }

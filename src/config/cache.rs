@@ -35,7 +35,7 @@ pub struct Cache {
 
     /// How long the likes of an activity stay in Redis once the database has them
     ///
-    /// Up to a tenth is added at random, so that sets made together do not expire together.
+    /// It is a tenth more or less, at random, so that sets made together do not expire together.
     #[arg(
         long,
         env = "LIKEWISE_CACHE_TTL",
@@ -57,7 +57,7 @@ pub struct Cache {
 
     /// How many events may wait for the database, over all partitions; past it, new likes are refused
     ///
-    /// An event takes about 150 bytes of Redis' memory.
+    /// An event takes about 100 bytes of Redis' memory.
     #[arg(
         long,
         env = "LIKEWISE_MAX_BACKLOG",

@@ -21,7 +21,7 @@ pub struct Database {
     )]
     pub database_url: Option<Secret>,
 
-    /// The most connections to the database that this process opens
+    /// The most connections to the database that this process opens, at least 2
     #[arg(
         long,
         env = "LIKEWISE_DATABASE_CONNECTIONS",

@@ -6,6 +6,7 @@
 mod access;
 mod cache;
 mod database;
+mod live;
 mod process;
 mod redis;
 mod secret;
@@ -16,6 +17,7 @@ mod worker;
 pub use access::{Access, JwksSource, KeySource};
 pub use cache::Cache;
 pub use database::Database;
+pub use live::Live;
 pub use process::{Log, LogFormat, Process};
 pub use redis::{Durability, Redis};
 pub use secret::Secret;

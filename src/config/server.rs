@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, builder::BoolishValueParser};
 
-use super::{Invalid, Process, Redis, value};
+use super::{Invalid, Live, Process, Redis, value};
 
 /// The API.
 #[derive(Debug, Clone, Args)]
@@ -40,6 +40,10 @@ pub struct Server {
         value_parser = BoolishValueParser::new()
     )]
     pub worker: bool,
+
+    /// What goes on longer than a request.
+    #[command(flatten)]
+    pub live: Live,
 }
 
 impl Server {

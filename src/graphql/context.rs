@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use async_graphql::Context;
+use async_graphql::{Context, Response, value};
 use tokio::sync::OnceCell;
 
 use super::document::Survey;
@@ -22,6 +22,10 @@ pub struct Scope {
     pub loaders: Loaders,
     /// The look that answers every field of this request about likes.
     pub look: Look,
+    /// Whether any field depends on who asks.
+    pub depends_on_viewer: bool,
+    /// Set when an answer may lack the newest likes.
+    pub degraded: Degraded,
     /// When the request came in.
     pub now: Timestamp,
 }
@@ -35,18 +39,26 @@ impl Scope {
         degraded: Degraded,
         now: Timestamp,
     ) -> Self {
-        let viewer = Arc::new(Viewer {
-            likes: likes.clone(),
-            identity,
-            found: OnceCell::new(),
-            ensured: OnceCell::new(),
-        });
-        let loaders = Loaders::new(&likes, &viewer, survey, degraded);
+        let viewer = Arc::new(Viewer::new(likes.clone(), identity));
+        Self::of_viewer(likes, viewer, survey, degraded, now)
+    }
+
+    /// The same for somebody who has been asking before.
+    pub fn of_viewer(
+        likes: Likes,
+        viewer: Arc<Viewer>,
+        survey: Survey,
+        degraded: Degraded,
+        now: Timestamp,
+    ) -> Self {
+        let loaders = Loaders::new(&likes, &viewer, survey, degraded.clone());
         Self {
             likes,
             viewer,
             loaders,
             look: survey.look,
+            depends_on_viewer: survey.viewer,
+            degraded,
             now,
         }
     }
@@ -70,6 +82,16 @@ pub struct Viewer {
 }
 
 impl Viewer {
+    /// Nothing is looked up before it is needed.
+    pub fn new(likes: Likes, identity: Option<Identity>) -> Self {
+        Self {
+            likes,
+            identity,
+            found: OnceCell::new(),
+            ensured: OnceCell::new(),
+        }
+    }
+
     /// The user, for reading: None if anonymous or if there is no row yet. Looked up once, when first needed.
     ///
     /// # Errors
@@ -117,8 +139,11 @@ impl Degraded {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was noted.
-    pub fn get(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+    /// Says so in the response: `{"likes": {"source": "sql", "complete": false}}`.
+    pub fn tell(&self, response: &mut Response) {
+        if self.0.load(Ordering::Relaxed) {
+            let source = value!({ "source": "sql", "complete": false });
+            response.extensions.insert("likes".to_owned(), source);
+        }
     }
 }

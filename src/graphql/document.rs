@@ -3,7 +3,10 @@
 
 use std::collections::HashMap;
 
-use async_graphql::parser::types::{ExecutableDocument, Field, Selection, SelectionSet};
+use async_graphql::parser::types::{
+    DocumentOperations, ExecutableDocument, Field, OperationDefinition, OperationType, Selection,
+    SelectionSet,
+};
 use async_graphql::{Name, Value, Variables};
 
 use super::error::{Code, Error, Result};
@@ -24,6 +27,24 @@ pub struct Survey {
     pub look: Look,
     /// Whether any of them depends on who asks.
     pub viewer: bool,
+}
+
+/// The operation that will be executed, if there is one.
+pub fn selected<'a>(
+    document: &'a ExecutableDocument,
+    name: Option<&str>,
+) -> Option<&'a OperationDefinition> {
+    let selected = match (&document.operations, name) {
+        (DocumentOperations::Single(single), _) => Some(single),
+        (DocumentOperations::Multiple(all), Some(name)) => all.get(name),
+        (DocumentOperations::Multiple(all), None) => all.values().next(),
+    };
+    selected.map(|operation| &operation.node)
+}
+
+/// Whether what will be executed changes anything.
+pub fn is_mutation(document: &ExecutableDocument, name: Option<&str>) -> bool {
+    selected(document, name).is_some_and(|it| it.ty == OperationType::Mutation)
 }
 
 /// Scans all fields of a document, those of unused operations and skipped fields included: asking for

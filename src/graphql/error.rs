@@ -11,6 +11,9 @@ use async_graphql::{ErrorExtensionValues, Response, ServerError};
 use crate::domain::Invalid;
 use crate::likes::{self, Outcome};
 
+/// What a client is told where the outcome is unknown.
+const MAY_HAVE_HAPPENED: &str = "Not available right now, but the change may have happened. Repeat it with the same idempotencyKey.";
+
 /// The result of a resolver.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -129,9 +132,7 @@ impl From<likes::Error> for Error {
                     Outcome::NotApplied => {
                         "Not available right now, and nothing was changed. Try again in a moment."
                     }
-                    Outcome::Unknown => {
-                        "Not available right now, but the change may have happened. Repeat it with the same idempotencyKey."
-                    }
+                    Outcome::Unknown => MAY_HAVE_HAPPENED,
                 };
                 Self {
                     outcome: Some(outcome),
@@ -197,6 +198,18 @@ pub fn complete(errors: &mut [ServerError]) {
     }
 }
 
+/// Of a mutation, the fields below the first level are resolved when the change has happened: what is
+/// not available there does not undo it, whatever the failed look-up says of itself.
+pub fn after_a_change(errors: &mut [ServerError]) {
+    for error in errors.iter_mut().filter(|error| error.path.len() > 1) {
+        let extensions = error.extensions.get_or_insert_default();
+        if extensions.get("outcome").is_some() {
+            extensions.set("outcome", "unknown");
+            MAY_HAVE_HAPPENED.clone_into(&mut error.message);
+        }
+    }
+}
+
 /// Whether a text is one of those that async-graphql has for a value of the wrong type or size.
 fn is_about_a_value(message: &str) -> bool {
     message.starts_with("Failed to parse \"") || message.starts_with("Expected input type \"")
@@ -219,6 +232,8 @@ fn log(code: Code, error: &likes::Error) {
 
 #[cfg(test)]
 mod tests {
+    use async_graphql::{PathSegment, Pos};
+
     use super::*;
 
     fn code_of(error: &ServerError) -> String {
@@ -244,9 +259,28 @@ mod tests {
     }
 
     #[test]
+    fn what_is_missing_from_the_answer_of_a_change_does_not_undo_it() {
+        let away = || {
+            let error = Error::from(likes::Error::unavailable("the database failed"));
+            async_graphql::Error::from(error).into_server_error(Pos::default())
+        };
+        let field = |name: &str| PathSegment::Field(name.into());
+        let path = vec![field("toggleLike"), field("activity"), field("topLikers")];
+        let mut errors = [away().with_path(path[..1].to_vec()), away().with_path(path)];
+        after_a_change(&mut errors);
+        let outcome = |error: &ServerError| {
+            let extensions = error.extensions.as_ref().unwrap();
+            extensions.get("outcome").unwrap().to_string()
+        };
+        assert_eq!(outcome(&errors[0]), "\"not_applied\"");
+        assert_eq!(outcome(&errors[1]), "\"unknown\"");
+        assert!(errors[1].message.contains("may have happened"));
+    }
+
+    #[test]
     fn errors_without_a_code_get_one() {
         let refused = ServerError::new("Unknown field", None);
-        let at = vec![async_graphql::PathSegment::Field("a".into())];
+        let at = vec![PathSegment::Field("a".into())];
         let value = ServerError::new("Failed to parse \"Int\": no", None).with_path(at.clone());
         let other = ServerError::new("disk on fire", None).with_path(at);
         let mut errors = [refused, value, other];

@@ -9,22 +9,31 @@ mod context;
 mod cursor;
 mod document;
 mod error;
+mod event;
 mod id;
 mod likers;
 mod loaders;
 mod mutation;
 mod page;
 mod query;
+mod root;
 mod scalar;
 mod shape;
+mod subscription;
 mod user;
 
-use async_graphql::{EmptySubscription, Request, Response, SDLExportOptions, SchemaBuilder, value};
+use std::sync::Arc;
 
-use self::context::{Degraded, Scope};
+use async_graphql::{Request, Response, SDLExportOptions, SchemaBuilder, ServerError};
+use futures::stream::{self, BoxStream, StreamExt};
+
+use self::context::{Degraded, Scope, Viewer};
+use self::document::Survey;
+use self::event::{Events, Scopes};
 use self::mutation::Mutation;
 use self::query::Query;
 use self::shape::Shape;
+use self::subscription::Root;
 use crate::domain::{Identity, Timestamp};
 use crate::likes::Likes;
 pub use error::{Code, Error};
@@ -37,11 +46,23 @@ const DEPTH: usize = 16;
 const COMPLEXITY: usize = 20_000;
 
 /// The schema with what it needs to answer.
-pub type Schema = async_graphql::Schema<Query, Mutation, EmptySubscription>;
+#[derive(Clone)]
+pub struct Schema {
+    likes: Likes,
+    executed: Executed,
+    /// Extensions cost something at each field, so that only subscriptions have theirs.
+    subscribed: Executed,
+}
+
+type Executed = async_graphql::Schema<Query, Mutation, Root>;
 
 /// Makes the schema.
 pub fn schema(likes: Likes) -> Schema {
-    builder().data(likes).finish()
+    Schema {
+        likes,
+        executed: builder().finish(),
+        subscribed: builder().extension(Scopes).finish(),
+    }
 }
 
 /// The schema as text, as it stands in `schema.graphql`. Needs no connections.
@@ -55,47 +76,102 @@ pub fn sdl() -> String {
     lines.flat_map(|line| [line, "\n"]).collect()
 }
 
-fn builder() -> SchemaBuilder<Query, Mutation, EmptySubscription> {
-    Schema::build(Query, Mutation, EmptySubscription)
+fn builder() -> SchemaBuilder<Query, Mutation, Root> {
+    async_graphql::Schema::build(Query, Mutation, Root)
         .limit_depth(DEPTH)
         .limit_complexity(COMPLEXITY)
 }
 
-/// Answers one request for the bearer of a verified token, or for nobody.
+/// Answers one query or mutation for the bearer of a verified token, or for nobody.
 ///
 /// Every error of the response has `extensions.code`. Where answers came from SQL because Redis was away,
 /// the response has `extensions.likes`: `{"source": "sql", "complete": false}`.
-pub async fn execute(schema: &Schema, identity: Option<Identity>, request: Request) -> Response {
-    let mut response = run(schema, identity, request).await;
+pub async fn execute(
+    schema: &Schema,
+    identity: Option<Identity>,
+    mut request: Request,
+) -> Response {
+    let mut response = match prepare(&mut request) {
+        Ok(seen) => {
+            let degraded = Degraded::default();
+            let (likes, now) = (schema.likes.clone(), Timestamp::now());
+            let scope = Scope::new(likes, identity, seen.survey, degraded.clone(), now);
+            let mut response = schema.executed.execute(request.data(scope)).await;
+            seen.shape.fit(&mut response);
+            if seen.is_mutation {
+                error::after_a_change(&mut response.errors);
+            }
+            degraded.tell(&mut response);
+            response
+        }
+        Err(refused) => Response::from_errors(refused),
+    };
     error::complete(&mut response.errors);
     response
 }
 
-async fn run(schema: &Schema, identity: Option<Identity>, mut request: Request) -> Response {
-    let Some(likes) = schema.data::<Likes>() else {
-        return Error::internal("a schema without likes").into_response();
+/// Answers a subscription, event after event, each as `execute` would. One that is refused has a single response,
+/// whose errors have no path.
+pub fn subscribe(
+    schema: &Schema,
+    identity: Option<Identity>,
+    mut request: Request,
+) -> BoxStream<'static, Response> {
+    let prepared = prepare(&mut request);
+    let prepared = prepared.and_then(|it| spread_root(&mut request).map(|()| it));
+    let Seen { survey, shape, .. } = match prepared {
+        Ok(seen) => seen,
+        Err(mut refused) => {
+            error::complete(&mut refused);
+            return stream::iter([Response::from_errors(refused)]).boxed();
+        }
     };
+    let likes = &schema.likes;
+    let viewer = Arc::new(Viewer::new(likes.clone(), identity));
+    let events = Arc::new(Events::new(likes, Arc::clone(&viewer), survey, shape));
+    let (degraded, now) = (Degraded::default(), Timestamp::now());
+    let scope = Scope::of_viewer(likes.clone(), viewer, survey, degraded, now);
+    let request = request.data(scope).data(Arc::clone(&events));
+    let responses = schema.subscribed.execute_stream(request);
+    let complete = move |mut response: Response| {
+        error::complete(&mut response.errors);
+        if !events.take_executed() {
+            let errors = response.errors.iter_mut();
+            errors.for_each(|error| error.path.clear());
+        }
+        response
+    };
+    responses.map(complete).boxed()
+}
+
+/// What was seen of a document before it is executed.
+struct Seen {
+    survey: Survey,
+    shape: Shape,
+    is_mutation: bool,
+}
+
+fn prepare(request: &mut Request) -> Result<Seen, Vec<ServerError>> {
     let variables = std::mem::take(&mut request.variables);
     let operation = request.operation_name.take();
-    let document = match request.parsed_query() {
-        Ok(document) => document,
-        Err(refused) => return Response::from_errors(vec![refused]),
+    let document = request.parsed_query().map_err(|refused| vec![refused])?;
+    let survey = document::survey(document, &variables);
+    let survey = survey.map_err(|refused| refused.into_response().errors)?;
+    let seen = Seen {
+        survey,
+        shape: Shape::of(document, operation.as_deref()),
+        is_mutation: document::is_mutation(document, operation.as_deref()),
     };
-    let survey = match document::survey(document, &variables) {
-        Ok(survey) => survey,
-        Err(refused) => return refused.into_response(),
-    };
-    let shape = Shape::of(document, operation.as_deref());
     request.variables = variables;
     request.operation_name = operation;
-    let degraded = Degraded::default();
-    let now = Timestamp::now();
-    let scope = Scope::new(likes.clone(), identity, survey, degraded.clone(), now);
-    let mut response = schema.execute(request.data(scope)).await;
-    shape.fit(&mut response);
-    if degraded.get() {
-        let source = value!({ "source": "sql", "complete": false });
-        response.extensions.insert("likes".to_owned(), source);
-    }
-    response
+    Ok(seen)
+}
+
+fn spread_root(request: &mut Request) -> Result<(), Vec<ServerError>> {
+    let document = request.parsed_query().map_err(|refused| vec![refused])?;
+    let mut document = document.clone();
+    let spread = root::spread(&mut document);
+    spread.map_err(|refused| refused.into_response().errors)?;
+    request.set_parsed_query(document);
+    Ok(())
 }

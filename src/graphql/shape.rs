@@ -10,10 +10,12 @@ use std::sync::LazyLock;
 use async_graphql::indexmap::IndexMap;
 use async_graphql::parser::parse_schema;
 use async_graphql::parser::types::{
-    BaseType, DocumentOperations, ExecutableDocument, OperationType, Selection, SelectionSet, Type,
-    TypeKind, TypeSystemDefinition,
+    BaseType, ExecutableDocument, OperationType, Selection, SelectionSet, Type, TypeKind,
+    TypeSystemDefinition,
 };
 use async_graphql::{Name, PathSegment, Response, Value};
+
+use super::document;
 
 /// The type of each field of each type.
 static TYPES: LazyLock<HashMap<String, HashMap<String, Type>>> = LazyLock::new(types);
@@ -38,19 +40,14 @@ type Failed<'a> = Vec<&'a [PathSegment]>;
 impl Shape {
     /// The shape of what an operation answers. Nothing if there is no such operation.
     pub fn of(document: &ExecutableDocument, operation: Option<&str>) -> Self {
-        let operation = match (&document.operations, operation) {
-            (DocumentOperations::Single(single), _) => Some(single),
-            (DocumentOperations::Multiple(all), Some(name)) => all.get(name),
-            (DocumentOperations::Multiple(all), None) => all.values().next(),
-        };
         let mut shape = Self::default();
-        if let Some(operation) = operation {
-            let root = match operation.node.ty {
+        if let Some(operation) = document::selected(document, operation) {
+            let root = match operation.ty {
                 OperationType::Query => "Query",
                 OperationType::Mutation => "Mutation",
                 OperationType::Subscription => "Subscription",
             };
-            shape.add(document, root, &operation.node.selection_set.node);
+            shape.add(document, root, &operation.selection_set.node);
         }
         shape
     }

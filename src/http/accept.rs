@@ -3,6 +3,8 @@
 use axum::http::HeaderMap;
 use axum::http::header::ACCEPT;
 
+const EVENTS: &str = "text/event-stream";
+
 /// A kind of answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
@@ -12,6 +14,8 @@ pub(super) enum Format {
     Json,
     /// A page for a person.
     Page,
+    /// `text/event-stream`, results as they come.
+    Events,
 }
 
 impl Format {
@@ -20,6 +24,7 @@ impl Format {
             Self::GraphqlJson => "application/graphql-response+json",
             Self::Json => "application/json",
             Self::Page => "text/html; charset=utf-8",
+            Self::Events => EVENTS,
         }
     }
 }
@@ -30,12 +35,7 @@ pub(super) fn preferred(headers: &HeaderMap) -> Option<Format> {
     if !headers.contains_key(ACCEPT) {
         return Some(Format::Json);
     }
-    let values = headers.get_all(ACCEPT).iter();
-    let ranges: Vec<Range> = values
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .filter_map(range)
-        .collect();
+    let ranges: Vec<Range> = ranges(headers).collect();
     let named = |name: &str| ranges.iter().find(|range| range.name == name);
     let weight = |range: Option<&Range>| range.map_or(0, |range| range.weight);
     let json = named("application/json")
@@ -48,10 +48,25 @@ pub(super) fn preferred(headers: &HeaderMap) -> Option<Format> {
         ),
         (Format::Json, weight(json)),
         (Format::Page, weight(named("text/html"))),
+        (Format::Events, weight(named(EVENTS))),
     ];
     let best = offers.iter().map(|(_, weight)| *weight).max()?;
     let first = offers.into_iter().find(|(_, weight)| *weight == best);
     first.filter(|_| best > 0).map(|(format, _)| format)
+}
+
+/// Whether the client names event streams among what it takes, whatever it likes best: many send one list for all
+/// operations.
+pub(super) fn takes_events(headers: &HeaderMap) -> bool {
+    ranges(headers).any(|range| range.name == EVENTS && range.weight > 0)
+}
+
+fn ranges(headers: &HeaderMap) -> impl Iterator<Item = Range> {
+    let values = headers.get_all(ACCEPT).iter();
+    values
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(range)
 }
 
 struct Range {
@@ -110,6 +125,8 @@ mod tests {
             ),
             ("application/json;q=0, */*", None),
             ("application/json;q=9", None),
+            ("text/event-stream", Some(Format::Events)),
+            ("application/json, text/event-stream", Some(Format::Json)),
             ("text/plain", None),
             ("", None),
         ] {

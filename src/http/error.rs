@@ -46,6 +46,11 @@ impl Failure {
         self
     }
 
+    /// A request that is refused within something that goes on.
+    pub(super) fn refused(code: Code, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, code, message)
+    }
+
     /// Something is wrong with what was sent.
     pub(super) fn bad_input(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, Code::BadUserInput, message)
@@ -97,7 +102,16 @@ impl Failure {
     }
 
     pub(super) fn subscription() -> Self {
-        Self::bad_input("Subscriptions are not answered here; this takes queries and mutations.")
+        Self::bad_input(
+            "Subscriptions are answered with text/event-stream, which is to be accepted, or over a \
+             WebSocket that speaks graphql-transport-ws.",
+        )
+    }
+
+    /// A page of somewhere else.
+    pub(super) fn foreign_origin() -> Self {
+        let message = "Pages of this origin may not open WebSockets here.";
+        Self::new(StatusCode::FORBIDDEN, Code::Forbidden, message)
     }
 
     pub(super) fn other_method() -> Self {
@@ -128,21 +142,29 @@ impl Failure {
     }
 }
 
-impl IntoResponse for Failure {
-    fn into_response(self) -> Response {
-        let mut error = self.error;
+impl Failure {
+    /// As GraphQL's clients read it.
+    pub(super) fn into_error(self) -> ServerError {
+        let mut error = *self.error;
         let mut extensions = ErrorExtensionValues::default();
         extensions.set("code", self.code.name());
         if let Some(outcome) = self.outcome {
             extensions.set("outcome", outcome);
         }
         error.extensions = Some(extensions);
-        let body = Json(json!({ "errors": [error] }));
-        let headers = HeaderMap::from_iter(self.header);
-        let mut response = (self.status, headers, body).into_response();
+        error
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(mut self) -> Response {
+        let headers = HeaderMap::from_iter(self.header.take());
+        let (status, code) = (self.status, self.code);
+        let body = Json(json!({ "errors": [self.into_error()] }));
+        let mut response = (status, headers, body).into_response();
         response.extensions_mut().insert(Note {
             operation: None,
-            code: Some(self.code.name().to_owned()),
+            code: Some(code.name().to_owned()),
         });
         response
     }

@@ -7,64 +7,66 @@ use async_graphql::parser::types::OperationType;
 use async_graphql::{Request, Response as Executed, ServerError, Value};
 use axum::Json;
 use axum::body::Body;
-use axum::extract::State;
+use axum::extract::{Request as HttpRequest, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, VARY};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, FutureExt};
+use futures::stream::{self, BoxStream, StreamExt};
 use serde::Serialize;
+use tokio::time::timeout;
 
 use super::accept::{self, Format};
-use super::auth::Refusal;
+use super::auth::{Bearer, Refusal};
 use super::error::Failure;
 use super::observe::Note;
-use super::{Service, document, pages, request};
+use super::{Service, document, events, pages, request, ws};
 use crate::domain::Identity;
 
-/// Executes one request for whoever asks.
+/// Executes one query or mutation for whoever asks.
 pub type Execute =
     Arc<dyn Fn(Option<Identity>, Request) -> BoxFuture<'static, Executed> + Send + Sync>;
+
+/// Executes a subscription for whoever asks.
+pub type Subscribe =
+    Arc<dyn Fn(Option<Identity>, Request) -> BoxStream<'static, Executed> + Send + Sync>;
 
 /// Of a document with thousands of mistakes, the first ones are enough to mend it.
 const MOST_ERRORS: usize = 20;
 /// Names in the log are cut here.
 const LONGEST_NAME: usize = 64;
 
-/// Queries, and `GraphiQL` for a browser.
+/// Queries, subscriptions, and `GraphiQL` for a browser.
 pub(super) async fn get(
     State(service): State<Arc<Service>>,
     uri: Uri,
     headers: HeaderMap,
+    request: HttpRequest,
 ) -> Response {
-    let format = accept::preferred(&headers);
-    if format == Some(Format::Page) {
+    if ws::is_wanted(&headers) {
+        return ws::open(service, request).await;
+    }
+    if accept::preferred(&headers) == Some(Format::Page) {
         return pages::graphiql(&headers);
     }
-    let answer = async {
-        let identity = identify(&service, &headers).await?;
-        let request = request::from_query(&uri)?;
-        execute(&service, identity, request, &[OperationType::Query]).await
-    };
-    respond(format, answer.await)
+    let allowed = [OperationType::Query, OperationType::Subscription];
+    let read = async { request::from_query(&uri) };
+    answer(&service, &headers, &allowed, read).await
 }
 
-/// Queries and mutations.
+/// Queries, mutations and subscriptions.
 pub(super) async fn post(
     State(service): State<Arc<Service>>,
     headers: HeaderMap,
     body: Body,
 ) -> Response {
-    let format = accept::preferred(&headers).filter(|format| *format != Format::Page);
-    if format.is_none() {
-        return respond(format, Err(Failure::not_acceptable()));
-    }
-    let allowed = [OperationType::Query, OperationType::Mutation];
-    let answer = async {
-        let identity = identify(&service, &headers).await?;
-        let request = request::from_body(&headers, body).await?;
-        execute(&service, identity, request, &allowed).await
-    };
-    respond(format, answer.await)
+    let allowed = [
+        OperationType::Query,
+        OperationType::Mutation,
+        OperationType::Subscription,
+    ];
+    let read = request::from_body(&headers, body);
+    answer(&service, &headers, &allowed, read).await
 }
 
 /// Every other method.
@@ -72,8 +74,51 @@ pub(super) async fn other_method() -> Response {
     Failure::other_method().into_response()
 }
 
-async fn identify(service: &Service, headers: &HeaderMap) -> Result<Option<Identity>, Failure> {
-    let identified = service.authenticator.identify(headers).await;
+async fn answer(
+    service: &Arc<Service>,
+    headers: &HeaderMap,
+    allowed: &[OperationType],
+    read: impl Future<Output = Result<Request, Failure>>,
+) -> Response {
+    let format = accept::preferred(headers).filter(|format| *format != Format::Page);
+    if format.is_none() {
+        return respond(format, Err(Failure::not_acceptable()));
+    }
+    let prepare = async {
+        let bearer = identify(service, headers).await?;
+        Ok((bearer, read.await?))
+    };
+    let (bearer, request) = match prepare.await {
+        Ok(it) => it,
+        Err(failure) => return respond(format, Err(failure)),
+    };
+    match self::prepare(request, allowed) {
+        Ok(prepared) if prepared.kind == OperationType::Subscription => {
+            if accept::takes_events(headers) {
+                events::of_results(service, bearer, prepared)
+            } else {
+                respond(format, Err(Failure::subscription()))
+            }
+        }
+        Ok(prepared) if format == Some(Format::Events) => {
+            events::of_results(service, bearer, prepared)
+        }
+        Ok(prepared) => {
+            let identity = bearer.map(|bearer| bearer.identity);
+            let executed = (service.execute)(identity, prepared.request).await;
+            respond(format, Ok((executed, prepared.name)))
+        }
+        Err(failure) if format == Some(Format::Events) => events::of_failure(failure),
+        Err(failure) => respond(format, Err(failure)),
+    }
+}
+
+/// Who asks, by the header.
+pub(super) async fn identify(
+    service: &Service,
+    headers: &HeaderMap,
+) -> Result<Option<Bearer>, Failure> {
+    let identified = service.authenticator.authenticate(headers).await;
     identified.map_err(|refusal| match refusal {
         Refusal::BadToken(why) => {
             tracing::debug!(why, "bearer token refused");
@@ -83,27 +128,53 @@ async fn identify(service: &Service, headers: &HeaderMap) -> Result<Option<Ident
     })
 }
 
-async fn execute(
-    service: &Service,
-    identity: Option<Identity>,
+/// A request that may be executed.
+pub(super) struct Prepared {
+    request: Request,
+    kind: OperationType,
+    /// Of the operation, for the log.
+    pub(super) name: Option<String>,
+}
+
+/// Looks at a request and says what is wrong with it.
+pub(super) fn prepare(
     mut request: Request,
     allowed: &[OperationType],
-) -> Result<(Executed, Option<String>), Failure> {
+) -> Result<Prepared, Failure> {
     let wanted = request.operation_name.as_deref();
     let document = document::parse(&request.query).map_err(Failure::bad_document)?;
     let selected = document::selected(&document, wanted).map_err(Failure::bad_document)?;
     let (name, operation) = selected;
-    match operation.ty {
-        kind if allowed.contains(&kind) => {}
-        _ if allowed.contains(&OperationType::Mutation) => return Err(Failure::subscription()),
-        _ => return Err(Failure::mutation_over_get()),
+    let kind = operation.ty;
+    if !allowed.contains(&kind) {
+        return Err(Failure::mutation_over_get());
     }
     document::check_variables(operation, &request.variables).map_err(Failure::bad_document)?;
     let name = name.map(|name| name.chars().take(LONGEST_NAME).collect());
     // What was looked at is what is executed: nothing reads the text a second time.
     request.set_parsed_query(document);
-    let executed = (service.execute)(identity, request).await;
-    Ok((executed, name))
+    Ok(Prepared {
+        request,
+        kind,
+        name,
+    })
+}
+
+/// The results of a request as they come: one of a query or a mutation, any number of a subscription.
+pub(super) fn results(
+    service: &Service,
+    identity: Option<Identity>,
+    prepared: Prepared,
+) -> BoxStream<'static, Executed> {
+    if prepared.kind == OperationType::Subscription {
+        return (service.subscribe)(identity, prepared.request);
+    }
+    let execution = (service.execute)(identity, prepared.request);
+    let limited = timeout(service.request_timeout, execution);
+    let executed = limited.map(|executed| {
+        executed.unwrap_or_else(|_| Executed::from_errors(vec![Failure::timed_out().into_error()]))
+    });
+    stream::once(executed).boxed()
 }
 
 fn respond(
@@ -130,30 +201,39 @@ fn respond(
 
 /// The body as the specification has it: without `data` where nothing was executed.
 #[derive(Serialize)]
-struct Rendered<'a> {
+pub(super) struct Rendered<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    data: Option<&'a Value>,
+    pub(super) data: Option<&'a Value>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    errors: &'a [ServerError],
+    pub(super) errors: &'a [ServerError],
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     extensions: &'a BTreeMap<String, Value>,
 }
 
+impl<'a> Rendered<'a> {
+    /// Cuts off errors of which there are more than anybody reads.
+    pub(super) fn of(executed: &'a mut Executed) -> Self {
+        let was_executed = was_executed(executed);
+        if !was_executed {
+            executed.errors.truncate(MOST_ERRORS);
+        }
+        Self {
+            data: was_executed.then_some(&executed.data),
+            errors: &executed.errors,
+            extensions: &executed.extensions,
+        }
+    }
+}
+
 fn rendered(mut executed: Executed, operation: Option<String>) -> Response {
-    let was_executed = was_executed(&executed);
-    let status = if was_executed {
-        StatusCode::OK
-    } else {
-        executed.errors.truncate(MOST_ERRORS);
-        refused(&executed.errors)
+    let headers = std::mem::take(&mut executed.http_headers);
+    let body = Rendered::of(&mut executed);
+    let status = match body.data {
+        Some(_) => StatusCode::OK,
+        None => refused(body.errors),
     };
-    let body = Rendered {
-        data: was_executed.then_some(&executed.data),
-        errors: &executed.errors,
-        extensions: &executed.extensions,
-    };
-    let code = executed.errors.first().and_then(code);
-    let mut response = (status, executed.http_headers.clone(), Json(&body)).into_response();
+    let code = body.errors.first().and_then(code);
+    let mut response = (status, headers, Json(&body)).into_response();
     response.extensions_mut().insert(Note { operation, code });
     response
 }

@@ -4,14 +4,17 @@ mod accept;
 pub mod auth;
 mod document;
 mod error;
+mod events;
 mod graphql;
 mod guard;
 pub mod health;
+mod live;
 pub mod metrics;
 mod observe;
 mod pages;
 mod request;
 mod server;
+mod ws;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,8 +29,9 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
 
 use auth::Authenticator;
-pub use graphql::Execute;
+pub use graphql::{Execute, Subscribe};
 use health::Check;
+pub use live::Live;
 pub use pages::DemoUser;
 pub use server::{BindError, bind, serve};
 
@@ -37,8 +41,12 @@ const NO_PAGE: HeaderValue =
 
 /// What the API is made of.
 pub struct Service {
-    /// Executes a GraphQL request for whoever asks.
+    /// Executes a query or a mutation for whoever asks.
     pub execute: Execute,
+    /// Executes a subscription for whoever asks.
+    pub subscribe: Subscribe,
+    /// What goes on longer than a request.
+    pub live: Live,
     /// Finds out who asks.
     pub authenticator: Authenticator,
     /// What has to work for this process to be ready.

@@ -97,7 +97,7 @@ impl Drop for Line {
         metrics::histogram!(HTTP_SECONDS, "path" => path).record(took);
 
         let note = self.note.take().unwrap_or_default();
-        let ms = took.as_secs_f64() * 1000.0;
+        let ms = (took.as_secs_f64() * 1e6).round() / 1e3;
         if self.is_noise() {
             tracing::debug!(
                 http.method = %self.method, http.path = self.path, http.status = self.status,

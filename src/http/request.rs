@@ -58,7 +58,8 @@ pub(super) async fn from_body(headers: &HeaderMap, body: Body) -> Result<Request
     }
 }
 
-fn from_fields(mut fields: Map<String, Value>) -> Result<Request, Failure> {
+/// From the fields of a JSON object.
+pub(super) fn from_fields(mut fields: Map<String, Value>) -> Result<Request, Failure> {
     let query = match fields.remove("query") {
         Some(Value::String(query)) if !query.trim().is_empty() => query,
         Some(Value::String(_)) => return Err(Failure::bad_input("query is empty.")),

@@ -44,8 +44,14 @@ impl Likes {
     /// # Errors
     /// `Unavailable` when SQL is away.
     pub async fn users(&self, ids: &[UserId]) -> Result<HashMap<UserId, User>> {
-        let users = self.store.users(ids).await?;
-        Ok(users.into_iter().map(|user| (user.id, user)).collect())
+        let read = async |ids: Vec<UserId>| {
+            let users = self.store.users(&ids).await?;
+            Ok(users.into_iter().map(|user| (user.id, user)).collect())
+        };
+        match &self.rows {
+            Some(rows) => rows.users.get(ids, read).await,
+            None => read(ids.to_vec()).await,
+        }
     }
 
     /// Activities by key; those without a row are left out.
@@ -53,8 +59,14 @@ impl Likes {
     /// # Errors
     /// `Unavailable` when SQL is away.
     pub async fn activities(&self, ids: &[ActivityId]) -> Result<HashMap<ActivityId, Activity>> {
-        let rows = self.store.activities(ids).await?;
-        Ok(rows.into_iter().map(|row| (row.id, row)).collect())
+        let read = async |ids: Vec<ActivityId>| {
+            let rows = self.store.activities(&ids).await?;
+            Ok(rows.into_iter().map(|row| (row.id, row)).collect())
+        };
+        match &self.rows {
+            Some(rows) => rows.activities.get(ids, read).await,
+            None => read(ids.to_vec()).await,
+        }
     }
 
     /// A page of all activities.

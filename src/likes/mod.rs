@@ -3,6 +3,7 @@
 mod change;
 mod error;
 mod feed;
+mod live;
 mod pending;
 mod read;
 pub mod rebuild;
@@ -19,6 +20,8 @@ use crate::cache::Cache;
 use crate::domain::{ActivityId, LikeState, Subject, UserId};
 use crate::store::Store;
 pub use error::{Error, Outcome, Result};
+pub use live::{Fresh, Watch};
+use live::{Live, Rows};
 use rebuild::Rebuilds;
 
 /// How many subjects of recent requests are remembered, each with its user's key, and how long: name
@@ -39,6 +42,9 @@ pub struct Likes {
     tasks: TaskTracker,
     users: Memory<Subject, UserId>,
     absent: Memory<ActivityId, ()>,
+    live: Live,
+    /// Rows to be remembered, for watchers.
+    rows: Option<Arc<Rows>>,
 }
 
 impl Likes {
@@ -57,6 +63,8 @@ impl Likes {
                 .max_capacity(ABSENT_ACTIVITIES)
                 .time_to_live(ABSENT_FOR)
                 .build(),
+            live: Live::new(),
+            rows: None,
         }
     }
 }

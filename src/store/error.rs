@@ -8,8 +8,8 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// A failure of the database or of what it holds.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// `DATABASE_URL` is of an unknown kind.
-    #[error("DATABASE_URL must begin with sqlite: or postgres:")]
+    /// `DATABASE_URL` is of an unknown kind, or of a SQLite database in memory.
+    #[error("DATABASE_URL must begin with postgres:, or with sqlite: and name a file")]
     Address,
     /// The schema is missing, older or newer than this program.
     #[error("the database's schema is not this program's ({0}): run `likewise migrate`")]

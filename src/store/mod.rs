@@ -3,6 +3,7 @@
 //! Each database has an adapter of its own with its own statements and migrations. They lie side by
 //! side, the same methods in the same order, and pass one conformance suite (`tests/it/store.rs`).
 
+mod answers;
 mod bounds;
 mod error;
 mod plan;
@@ -211,6 +212,8 @@ pub enum Persisted {
         set_aside: Vec<DeadLetter>,
         /// Activities of this batch that SQL does not have.
         gone: Vec<ActivityId>,
+        /// Activities that SQL has, but of which a like was set aside: their sets show more than SQL keeps.
+        refused: Vec<ActivityId>,
     },
     /// Somebody else has moved the checkpoint; nothing was written.
     Fenced,

@@ -49,6 +49,8 @@ pub(super) struct Plan {
     pub set_aside: Vec<DeadLetter>,
     /// Activities that do not exist, in the order of keys.
     pub gone: Vec<ActivityId>,
+    /// Activities that exist but keep less than was liked, in the order of keys.
+    pub refused: Vec<ActivityId>,
 }
 
 /// What changes about one activity.
@@ -117,6 +119,9 @@ impl Plan {
             self.set_aside.push(letter(write, at, "activity_gone"));
         } else if !known.users.contains(&write.user) {
             self.set_aside.push(letter(write, at, "user_gone"));
+            if self.refused.last() != Some(&write.activity) {
+                self.refused.push(write.activity);
+            }
         } else {
             let user = write.user;
             self.likes.push((write.activity, Liker { at, user }));

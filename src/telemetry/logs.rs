@@ -16,10 +16,7 @@ use crate::config::{Invalid, Log, LogFormat};
 pub fn init_logs(log: &Log) -> Result<(), Invalid> {
     let filter = EnvFilter::try_new(&log.log).map_err(|error| Invalid {
         setting: "LIKEWISE_LOG",
-        reason: format!(
-            "is not a filter like info or warn,likewise=debug: {}",
-            with_causes(&error)
-        ),
+        reason: format!("is not a filter like info or warn,likewise=debug: {error}"),
     })?;
     let lines = fmt().with_env_filter(filter).with_writer(std::io::stderr);
     let set = match log.log_format {
@@ -42,15 +39,4 @@ fn log_panic(info: &PanicHookInfo<'_>) {
     let text = info.payload_as_str().unwrap_or("no text");
     let backtrace = std::backtrace::Backtrace::capture();
     tracing::error!(panic.text = text, panic.place = place, %backtrace, "panicked");
-}
-
-/// An error and its causes as one sentence.
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }

@@ -36,3 +36,11 @@ pub const DURABILITY: &str = "likewise_durability";
 pub const HTTP_REQUESTS: &str = "likewise_http_requests_total";
 /// Seconds until the answer; label `path`.
 pub const HTTP_SECONDS: &str = "likewise_http_request_seconds";
+/// WebSockets that are open.
+pub const SOCKETS: &str = "likewise_sockets_open";
+/// Subscriptions that watch activities.
+pub const LIVE_WATCHERS: &str = "likewise_subscriptions_open";
+/// Results sent to subscribers; label `transport` (websocket, sse).
+pub const LIVE_MESSAGES: &str = "likewise_subscription_messages_total";
+/// Times that the link on which Redis tells of changes broke.
+pub const LIVE_RELINKS: &str = "likewise_changes_link_breaks_total";

@@ -7,8 +7,8 @@ use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, Promet
 
 use super::{
     BACKLOG, BATCH_EVENTS, CACHE_READS, CHANGES, COUNT_DRIFTS, DEAD_LETTERS, DOUBTS, DURABILITY,
-    EVENTS_PERSISTED, HTTP_REQUESTS, HTTP_SECONDS, OLDEST_EVENT_SECONDS, REBUILD_SECONDS, REBUILDS,
-    WORKER_FAILURES,
+    EVENTS_PERSISTED, HTTP_REQUESTS, HTTP_SECONDS, LIVE_MESSAGES, LIVE_RELINKS, LIVE_WATCHERS,
+    OLDEST_EVENT_SECONDS, REBUILD_SECONDS, REBUILDS, SOCKETS, WORKER_FAILURES,
 };
 
 /// From half a millisecond, where Redis answers, to the time a request may take.
@@ -110,6 +110,22 @@ fn describe() {
         HTTP_SECONDS,
         Unit::Seconds,
         "Time until the answer to a request, by path."
+    );
+    describe_gauge!(SOCKETS, Unit::Count, "WebSockets that are open.");
+    describe_gauge!(
+        LIVE_WATCHERS,
+        Unit::Count,
+        "Subscriptions that watch activities."
+    );
+    describe_counter!(
+        LIVE_MESSAGES,
+        Unit::Count,
+        "Results sent to subscribers, by transport."
+    );
+    describe_counter!(
+        LIVE_RELINKS,
+        Unit::Count,
+        "Times that the link on which Redis tells of changes broke."
     );
 }
 

@@ -12,7 +12,7 @@ use metrics::{counter, gauge};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::cache::{Cache, Waiting};
+use crate::cache::{Cache, Error as CacheError, Waiting};
 use crate::domain::{Partition, Timestamp};
 use crate::fault::point;
 use crate::store::Store;
@@ -136,7 +136,12 @@ impl Worker {
 
     /// A step, if no other worker is at the partition.
     async fn claimed_step(&self, token: &str, place: &mut Place) -> Result<Option<Step>, Error> {
-        match self.cache.claim(place.partition(), token, HOLD).await? {
+        let claimed = match self.cache.claim(place.partition(), token, HOLD).await {
+            // A Redis whose memory is full takes no lease, and has to be emptied all the more.
+            Err(CacheError::Refused(_)) => Some(true),
+            claimed => claimed?,
+        };
+        match claimed {
             None => return Ok(None),
             Some(newly_taken) => {
                 point("worker.claimed");

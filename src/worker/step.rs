@@ -4,7 +4,7 @@ use metrics::{counter, histogram};
 
 use super::plan::{End, Plan, end, persisted, plan, skip};
 use super::{Error, Worker};
-use crate::domain::{EventId, Partition};
+use crate::domain::{ActivityId, EventId, Partition};
 use crate::fault::point;
 use crate::store::Persisted;
 use crate::telemetry;
@@ -107,6 +107,9 @@ impl Worker {
         let pending = self.cache.all_pending(partition).await?;
         point("worker.pending");
         let persisted = persisted(pending, checkpoint);
+        // It may have set likes aside that their sets still show: rebuilt sets do not.
+        let activities: Vec<_> = persisted.iter().map(|(activity, _)| *activity).collect();
+        self.drop_each(&activities).await?;
         self.cache.settle(partition, &persisted).await?;
         point("worker.persisted_before");
         self.cache.trim(partition, checkpoint).await?;
@@ -116,7 +119,13 @@ impl Worker {
 
     async fn commit(&self, plan: &Plan) -> Result<Step, Error> {
         let batch = &plan.batch;
-        let Persisted::Committed { set_aside, gone } = self.store.persist(batch).await? else {
+        let persisted = self.store.persist(batch).await?;
+        let Persisted::Committed {
+            set_aside,
+            gone,
+            refused,
+        } = persisted
+        else {
             return Ok(Step::Fenced);
         };
         point("worker.persisted");
@@ -129,6 +138,8 @@ impl Worker {
                 "an event was set aside"
             );
         }
+        // Before settling: after a crash between the two, what is pending tells whose sets are in doubt.
+        self.drop_each(&refused).await?;
         self.cache.settle(batch.partition, &plan.newest).await?;
         point("worker.settled");
         for activity in gone {
@@ -188,6 +199,13 @@ impl Worker {
                 }
             }
         }
+    }
+
+    async fn drop_each(&self, activities: &[ActivityId]) -> Result<(), Error> {
+        for &activity in activities {
+            self.cache.drop_set(activity).await?;
+        }
+        Ok(())
     }
 
     async fn drop_sets(&self, partition: Partition) -> Result<(), Error> {

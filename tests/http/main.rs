@@ -21,7 +21,8 @@ use axum::http::{HeaderMap, Request, StatusCode};
 use axum::routing::Router;
 use likewise::config::Access;
 use likewise::http::auth::Authenticator;
-use likewise::http::{DemoUser, Execute, Service, router};
+use likewise::http::{DemoUser, Execute, Live, Service, router};
+use likewise::shutdown::Shutdown;
 use serde_json::Value;
 use tower::ServiceExt;
 
@@ -94,6 +95,8 @@ impl Api {
         });
         let routes = router(Service {
             execute,
+            subscribe: Arc::new(|_, _| Box::pin(futures::stream::empty())),
+            live: live(),
             authenticator: Authenticator::new(&access).await.unwrap(),
             checks: Vec::new(),
             request_timeout,
@@ -130,6 +133,17 @@ impl Api {
         let response = self.taps.execute("{ taps }").await;
         response.data.into_json().unwrap()["taps"].as_i64().unwrap()
     }
+}
+
+/// Nothing here goes on longer than a request.
+fn live() -> Live {
+    #[derive(clap::Parser)]
+    struct Settings {
+        #[command(flatten)]
+        live: likewise::config::Live,
+    }
+    let settings: Settings = clap::Parser::parse_from(["likewise"]);
+    Live::new(&settings.live, &Shutdown::new(Duration::from_secs(1)))
 }
 
 fn request(method: &str, address: &str, headers: &[(&str, &str)], body: Body) -> Request<Body> {

@@ -4,12 +4,21 @@
     clippy::expect_used,
     reason = "a test that cannot go on fails, and a panic says where"
 )]
+#![expect(
+    clippy::many_single_char_names,
+    reason = "users are a, b, c; activities x, y"
+)]
 
 mod durability;
+mod faults;
 mod harness;
+mod live;
 #[cfg(feature = "fault-points")]
 mod points;
+mod program;
+mod proxy;
 mod race;
+#[path = "../support/servers/mod.rs"]
 mod servers;
 mod service;
 mod store;

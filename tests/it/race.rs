@@ -66,3 +66,22 @@ async fn a_set_that_expires_while_events_wait_brings_nothing_back(kind: Kind) {
     assert_eq!(service.details(Some(&alan), &activity).await, before);
     assert_eq!(service.at_rest(&activity).await.top, before.top);
 }
+
+#[tokio::test]
+async fn a_like_that_was_set_aside_is_not_shown_any_more() {
+    let service = Service::start(Kind::Postgres).await;
+    let (ada, grace) = (user("Ada"), user("Grace"));
+    let activity = service.activity().await;
+    service.like(&ada, &activity).await;
+    service.like(&grace, &activity).await;
+    service
+        .world
+        .execute("DELETE FROM users WHERE subject = 'Ada'")
+        .await;
+    assert_eq!(service.details(None, &activity).await.count, 2);
+    service.persist().await;
+    let seen = service.at_rest(&activity).await;
+    assert_eq!((seen.count, seen.top), (1, vec!["Grace".to_owned()]));
+    let letters = service.world.store.dead_letters().await.unwrap();
+    assert_eq!(letters, [("user_gone".to_owned(), 1)]);
+}

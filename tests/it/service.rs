@@ -1,77 +1,48 @@
 //! The whole service for one test: real Redis, a real database, API nodes over HTTP, and workers that
 //! run only when the test says so.
 
-use std::net::SocketAddr;
-use std::time::{Duration, SystemTime};
+mod details;
+mod node;
+mod people;
+mod rest;
 
-use clap::Parser;
-use likewise::app::App;
-use likewise::config::{Access, Process, Secret, Server, Storage, Worker as WorkerSettings};
-use likewise::domain::ActivityId;
-use likewise::http::auth::{Grant, sign};
-use likewise::shutdown::Shutdown;
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::time::Duration;
+
 use likewise::worker::{Place, Step, Worker};
+use redis::AsyncConnectionConfig;
 use serde_json::{Value, json};
 
+use crate::program::Program;
 use crate::servers::Redis;
 use crate::store::{Kind, World};
+pub use details::Details;
+pub use node::{Node, Settings};
+pub use people::SECRET;
+pub use people::{User, id_of, key_of, user, user_id_of};
 
-const SECRET: &str = "a secret that only the tests know of";
 /// Partitions of the databases that the tests make.
 const PARTITIONS: &str = "8";
+/// A machine under load is slow; what takes longer than this has failed.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// All fields about likes of an activity.
 pub const LIKES: &str =
     "id likeCount isLiked likeRank likesChangedAt topLikers(first: 50) { name }";
-
-/// The settings as a user would give them.
-#[derive(Debug, Parser)]
-pub struct Settings {
-    #[command(flatten)]
-    pub storage: Storage,
-    #[command(flatten)]
-    pub server: Server,
-    #[command(flatten)]
-    pub access: Access,
-    #[command(flatten)]
-    pub worker: WorkerSettings,
-    #[command(flatten)]
-    pub process: Process,
-}
 
 /// A Redis, a database and nodes.
 pub struct Service {
     pub world: World,
     pub redis: Redis,
     pub node: Node,
-    pub arguments: Vec<String>,
+    /// Where Redis and the database are, and how they are used.
+    storage: Vec<String>,
+    /// How the API is served.
+    serving: Vec<String>,
     client: reqwest::Client,
-}
-
-/// One API node, and the parts it is made of.
-pub struct Node {
-    pub app: App,
-    pub api: SocketAddr,
-    pub metrics: SocketAddr,
-    pub settings: Settings,
-    shutdown: Shutdown,
-}
-
-/// Somebody with a token.
-#[derive(Debug, Clone)]
-pub struct User {
-    pub name: String,
-    pub token: String,
-}
-
-/// What the API says of an activity's likes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Details {
-    pub count: i64,
-    pub liked: bool,
-    pub rank: Option<i64>,
-    pub changed_at: Option<String>,
-    pub top: Vec<String>,
+    /// The newest `likesChangedAt` that was seen, by activity.
+    newest: Mutex<HashMap<String, String>>,
 }
 
 impl Service {
@@ -80,47 +51,96 @@ impl Service {
         Self::start_with(kind, Redis::start(), &[]).await
     }
 
-    /// The same with this Redis and more settings, such as `["--cache-ttl", "1s"]`.
+    /// The same with this Redis and more settings of storage, such as `["--cache-ttl", "1s"]`.
     pub async fn start_with(kind: Kind, redis: Redis, arguments: &[&str]) -> Self {
         // The first test of a process installs it.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let world = World::new(kind).await;
-        let mut all: Vec<String> = ["likewise", "--partitions", PARTITIONS]
-            .map(Into::into)
-            .into();
-        all.extend(["--database-url".into(), world.address.clone()]);
-        all.extend(["--redis-url".into(), redis.url()]);
-        all.extend(["--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"].map(Into::into));
-        all.extend(["--jwt-secret", SECRET].map(Into::into));
-        all.extend(arguments.iter().map(ToString::to_string));
-        let node = Node::start(&all).await;
+        let (address, url) = (world.address.clone(), redis.url());
+        let mut storage = owned(&["--partitions", PARTITIONS]);
+        storage.extend(owned(&["--database-url", &address, "--redis-url", &url]));
+        storage.extend(owned(arguments));
+        if !arguments.contains(&"--redis-timeout") {
+            // Tests share few processors, and only some of them are about a Redis that is away.
+            storage.extend(owned(&["--redis-timeout", "5s"]));
+        }
+        let mut serving = owned(&["--listen", "127.0.0.1:0", "--metrics-listen"]);
+        serving.extend(owned(&["127.0.0.1:0", "--jwt-secret", SECRET]));
+        let node = Node::start(&[storage.clone(), serving.clone()].concat()).await;
         Self {
             world,
             redis,
             node,
-            arguments: all,
+            storage,
+            serving,
             client: reqwest::Client::new(),
+            newest: Mutex::default(),
         }
     }
 
-    /// One more node on the same Redis and database.
-    pub async fn another_node(&self) -> Node {
-        Node::start(&self.arguments).await
+    /// One more node on this database, perhaps by another address, and the same Redis.
+    pub async fn node_at(&self, database: &str) -> Node {
+        Node::start(&[self.storage_at(database), self.serving.clone()].concat()).await
+    }
+
+    /// A process of the program on the same Redis and database: `serve`, `worker` or `reconcile`.
+    pub fn program(&self, command: &str, more: &[&str]) -> Program {
+        self.program_at(&self.world.address, command, more)
+    }
+
+    /// The same with the database by another address.
+    pub fn program_at(&self, database: &str, command: &str, more: &[&str]) -> Program {
+        let mut arguments = self.arguments(database, command);
+        arguments.extend(owned(more));
+        Program::start(command, &arguments)
+    }
+
+    /// The settings of a command on the same Redis and a database.
+    pub fn arguments(&self, database: &str, command: &str) -> Vec<String> {
+        let mut arguments = self.storage_at(database);
+        match command {
+            "serve" => arguments.extend(self.serving.clone()),
+            "worker" => arguments.extend(owned(&["--metrics-listen", "127.0.0.1:0"])),
+            _ => {}
+        }
+        arguments
+    }
+
+    fn storage_at(&self, database: &str) -> Vec<String> {
+        let storage = self.storage.iter();
+        let other = |it: &String| {
+            if *it == self.world.address {
+                database.into()
+            } else {
+                it.clone()
+            }
+        };
+        storage.map(other).collect()
     }
 
     /// Ends the node and starts one anew, with nothing in its memory.
     pub async fn restart_node(&mut self) {
-        let fresh = self.another_node().await;
+        let fresh = self.node_at(&self.world.address).await;
         std::mem::replace(&mut self.node, fresh).stop().await;
     }
 
     /// Sends a document; the whole answer.
     pub async fn send(&self, node: &Node, user: Option<&User>, body: Value) -> Value {
-        let mut request = self.client.post(node.url()).json(&body);
+        self.post(&node.url(), user, &body).await.unwrap()
+    }
+
+    /// Sends a document somewhere; an error if that is not there, or goes away before it has answered.
+    pub async fn post(
+        &self,
+        url: &str,
+        user: Option<&User>,
+        body: &Value,
+    ) -> reqwest::Result<Value> {
+        let mut request = self.client.post(url).json(body);
         if let Some(user) = user {
             request = request.bearer_auth(&user.token);
         }
-        request.send().await.unwrap().json().await.unwrap()
+        request.send().await?.json().await
     }
 
     /// The data of a document that has no errors.
@@ -159,11 +179,13 @@ impl Service {
         activity: &str,
         key: Option<&str>,
     ) -> Value {
-        let answer = self
+        let mut answer = self
             .try_change(&self.node, mutation, user, activity, key)
             .await;
         assert_eq!(answer.get("errors"), None, "{mutation} {answer}");
-        answer["data"][mutation].clone()
+        let payload = answer["data"][mutation].take();
+        self.saw(activity, &Details::of(&payload["activity"]));
+        payload
     }
 
     /// The same over a node of choice; the whole answer.
@@ -175,13 +197,14 @@ impl Service {
         activity: &str,
         key: Option<&str>,
     ) -> Value {
-        let query = format!(
-            "mutation($input: LikeInput!) {{
-                {mutation}(input: $input) {{ liked changed activity {{ {LIKES} }} }} }}"
-        );
-        let input = json!({ "activityId": activity, "idempotencyKey": key });
-        let body = json!({ "query": query, "variables": { "input": input } });
-        self.send(node, Some(user), body).await
+        self.send(node, Some(user), change(mutation, activity, key))
+            .await
+    }
+
+    /// The same with a key over the usual node.
+    pub async fn try_keyed(&self, mutation: &str, user: &User, activity: &str, key: &str) -> Value {
+        self.try_change(&self.node, mutation, user, activity, Some(key))
+            .await
     }
 
     pub async fn toggle(&self, user: &User, activity: &str) -> Value {
@@ -198,9 +221,29 @@ impl Service {
 
     /// What a query says right now.
     pub async fn details(&self, viewer: Option<&User>, activity: &str) -> Details {
+        self.details_of(&self.node, viewer, activity).await
+    }
+
+    /// What a query says to a node right now.
+    pub async fn details_of(&self, node: &Node, viewer: Option<&User>, activity: &str) -> Details {
         let query = format!("query($id: ID!) {{ activity(id: $id) {{ {LIKES} }} }}");
-        let data = self.query(viewer, &query, json!({ "id": activity })).await;
-        Details::of(&data["activity"])
+        let body = json!({ "query": query, "variables": { "id": activity } });
+        let answer = self.send(node, viewer, body).await;
+        assert_eq!(answer.get("errors"), None, "{answer}");
+        let details = Details::of(&answer["data"]["activity"]);
+        self.saw(activity, &details);
+        details
+    }
+
+    fn saw(&self, activity: &str, details: &Details) {
+        let Some(changed_at) = &details.changed_at else {
+            return;
+        };
+        let mut newest = self.newest.lock().unwrap();
+        let newest = newest.entry(activity.to_owned()).or_default();
+        if *newest < *changed_at {
+            newest.clone_from(changed_at);
+        }
     }
 
     /// One step of a new worker on each partition, until nothing waits. Answers how many entries were persisted.
@@ -226,8 +269,12 @@ impl Service {
 
     /// Runs one command of Redis, as redis-cli would.
     pub async fn redis<T: redis::FromRedisValue>(&self, command: &[&str]) -> T {
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(PATIENCE))
+            .set_response_timeout(Some(PATIENCE));
         let client = redis::Client::open(self.redis.url()).unwrap();
-        let mut connection = client.get_multiplexed_async_connection().await.unwrap();
+        let connection = client.get_multiplexed_async_connection_with_config(&config);
+        let mut connection = connection.await.unwrap();
         let mut call = redis::cmd(command[0]);
         call.arg(&command[1..]);
         call.query_async(&mut connection).await.unwrap()
@@ -240,78 +287,6 @@ impl Service {
         match name {
             "set" | "lease" => format!("{{likes:{partition}}}:{name}:{activity}"),
             _ => format!("{{likes:{partition}}}:{name}"),
-        }
-    }
-
-    /// After the worker has caught up: API, Redis, rows and the counter of an activity say the same,
-    /// and so does a set that is rebuilt from SQL. Answers what they say.
-    pub async fn at_rest(&self, activity: &str) -> Details {
-        self.persist().await;
-        let warm = self.details(None, activity).await;
-        let set = self.redis_key("set", activity);
-        let _: i64 = self.redis(&["DEL", &set]).await;
-        let cold = self.details(None, activity).await;
-        assert_eq!(warm, cold, "Redis and SQL differ");
-        let key = key_of(activity);
-        let rows = format!("SELECT COUNT(*) FROM activities_likes WHERE activity_id = {key}");
-        let counter = format!("SELECT like_count FROM activities WHERE id = {key}");
-        assert_eq!(self.world.number(&rows).await, warm.count);
-        assert_eq!(self.world.number(&counter).await, warm.count);
-        warm
-    }
-}
-
-impl Node {
-    async fn start(arguments: &[String]) -> Self {
-        let settings = Settings::parse_from(arguments);
-        let shutdown = Shutdown::new(Duration::from_secs(10));
-        let app = App::open(&settings.storage).await.unwrap();
-        let Settings {
-            server,
-            access,
-            process,
-            ..
-        } = &settings;
-        let addresses = app
-            .serve(server, access, process, None, &shutdown)
-            .await
-            .unwrap();
-        Self {
-            app,
-            api: addresses.api,
-            metrics: addresses.metrics,
-            settings,
-            shutdown,
-        }
-    }
-
-    pub fn url(&self) -> String {
-        format!("http://{}/graphql", self.api)
-    }
-
-    /// Starts a worker beside the API.
-    pub fn work(&self) {
-        self.app.work(&self.settings.worker, &self.shutdown);
-    }
-
-    pub async fn stop(self) {
-        self.shutdown.begin();
-        self.shutdown.finish().await.unwrap();
-    }
-}
-
-impl Details {
-    pub fn of(activity: &Value) -> Self {
-        let top = activity["topLikers"].as_array().unwrap();
-        Self {
-            count: activity["likeCount"].as_i64().unwrap(),
-            liked: activity["isLiked"].as_bool().unwrap(),
-            rank: activity["likeRank"].as_i64(),
-            changed_at: activity["likesChangedAt"].as_str().map(Into::into),
-            top: top
-                .iter()
-                .map(|user| user["name"].as_str().unwrap().to_owned())
-                .collect(),
         }
     }
 }
@@ -331,35 +306,36 @@ pub async fn drain(worker: &Worker, places: &mut [Place]) -> usize {
     persisted
 }
 
-/// Somebody with a name, who gets a row with the first change.
-pub fn user(name: &str) -> User {
-    let grant = Grant {
-        subject: name,
-        name: Some(name),
-        picture: None,
-        issuer: None,
-        audience: None,
-        issued_at: SystemTime::now(),
-        ttl: Duration::from_hours(1),
-    };
-    User {
-        name: name.to_owned(),
-        token: sign(&Secret::from(SECRET.to_owned()), &grant).unwrap(),
+/// The body of a change, which `Service::post` may send anywhere.
+pub fn change(mutation: &str, activity: &str, key: Option<&str>) -> Value {
+    let query = format!(
+        "mutation($input: LikeInput!) {{
+            {mutation}(input: $input) {{ liked changed activity {{ {LIKES} }} }} }}"
+    );
+    let input = json!({ "activityId": activity, "idempotencyKey": key });
+    json!({ "query": query, "variables": { "input": input } })
+}
+
+/// A document that toggles a like so many times, one after the other, and asks for little.
+pub fn toggles(activity: &str, count: usize) -> Value {
+    let mut query = format!("mutation {{ ");
+    for turn in 0..count {
+        let toggle =
+            format!("t{turn}: toggleLike(input: {{ activityId: {activity:?} }}) {{ liked }} ");
+        query.push_str(&toggle);
+    }
+    json!({ "query": query + "}" })
+}
+
+/// Asks until the answer is yes.
+pub async fn eventually(what: &str, mut ask: impl AsyncFnMut() -> bool) {
+    let begun = std::time::Instant::now();
+    while !ask().await {
+        assert!(begun.elapsed() < PATIENCE, "still not: {what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 
-/// The key behind a global id.
-pub fn key_of(id: &str) -> ActivityId {
-    use base64::Engine;
-    let text = base64::engine::general_purpose::URL_SAFE_NO_PAD
-        .decode(id)
-        .unwrap();
-    let text = String::from_utf8(text).unwrap();
-    text.strip_prefix("Activity:").unwrap().parse().unwrap()
-}
-
-/// The global id of a key.
-pub fn id_of(key: i64) -> String {
-    use base64::Engine;
-    base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(format!("Activity:{key}"))
+fn owned(arguments: &[&str]) -> Vec<String> {
+    arguments.iter().map(ToString::to_string).collect()
 }

@@ -26,14 +26,3 @@ async fn dropped_after<T>(polls: usize, future: impl Future<Output = T>) -> bool
     }
     false
 }
-
-/// Asks again until the answer is yes.
-async fn eventually(mut is_so: impl AsyncFnMut() -> bool) {
-    for _ in 0..500 {
-        if is_so().await {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("it never happens");
-}

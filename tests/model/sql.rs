@@ -109,6 +109,7 @@ impl Store for Wire {
             Persisted::Committed {
                 set_aside: Vec::new(),
                 gone: Vec::new(),
+                refused: Vec::new(),
             }
         });
         away(persisted.await)

@@ -20,7 +20,8 @@ use axum::body::{Body, to_bytes};
 use axum::http::{HeaderValue, Request, StatusCode, header};
 use axum::routing::Router;
 use likewise::http::auth::Authenticator;
-use likewise::http::{Execute, Service, router};
+use likewise::http::{Execute, Live, Service, router};
+use likewise::shutdown::Shutdown;
 use serde_json::json;
 use tower::ServiceExt;
 
@@ -47,11 +48,24 @@ fn api(authenticator: Authenticator) -> Router {
     });
     router(Service {
         execute,
+        subscribe: Arc::new(|_, _| Box::pin(futures::stream::empty())),
+        live: live(),
         authenticator,
         checks: Vec::new(),
         request_timeout: Duration::from_secs(20),
         demo: None,
     })
+}
+
+/// Nothing here goes on longer than a request.
+fn live() -> Live {
+    #[derive(clap::Parser)]
+    struct Settings {
+        #[command(flatten)]
+        live: likewise::config::Live,
+    }
+    let settings: Settings = clap::Parser::parse_from(["likewise"]);
+    Live::new(&settings.live, &Shutdown::new(Duration::from_secs(1)))
 }
 
 /// Sends these `Authorization` headers.

@@ -7,7 +7,7 @@ use rand::rngs::StdRng;
 use rand::seq::{IndexedRandom, index};
 use rand::{RngExt, SeedableRng};
 
-use super::words::{OBJECTS, PEOPLE, REMARKS, VERBS};
+use super::words::{PEOPLE, REMARKS, TITLES};
 use crate::domain::{ActivityId, Identity, Liker, NewActivity, Timestamp, UserId};
 
 /// Likes of the activity at place `n`, counted from 1, go with `1 / n^SKEW`. 0.8 is what
@@ -54,13 +54,12 @@ impl Generator {
     /// The activity at a place in the order of creation, by one of the given authors.
     pub fn activity(&mut self, place: usize, authors: &[UserId]) -> Option<NewActivity> {
         let author = *authors.choose(&mut self.random)?;
-        let verb = VERBS.choose(&mut self.random)?;
-        let object = OBJECTS.choose(&mut self.random)?;
+        let title = TITLES.choose(&mut self.random)?;
         let body = REMARKS.choose(&mut self.random)?;
         let jitter = self.random.random_range(0..INTERVAL);
         Some(NewActivity {
             author,
-            title: format!("{verb} {object}"),
+            title: (*title).to_owned(),
             body: (*body).to_owned(),
             created_at: Timestamp(self.created_at(place).0 + jitter),
         })

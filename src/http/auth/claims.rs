@@ -1,5 +1,7 @@
 //! What a verified token says of its bearer.
 
+use std::time::{Duration, SystemTime};
+
 use serde::Deserialize;
 use serde_json::Value;
 use url::Url;
@@ -11,10 +13,13 @@ const NAME_CHARS: usize = 200;
 /// What browsers and proxies take as an address.
 const PICTURE_BYTES: usize = 2048;
 
+const CENTURY: Duration = Duration::from_hours(24 * 36_525);
+
 /// The claims that matter here. Time and audience are checked by the library.
 #[derive(Debug, Deserialize)]
 pub(super) struct Claims {
     sub: String,
+    exp: Value,
     #[serde(default)]
     iss: Value,
     // Any value: a profile claim that is not text is no reason to turn its bearer away.
@@ -27,6 +32,15 @@ pub(super) struct Claims {
 impl Claims {
     pub(super) fn has_one_issuer(&self) -> bool {
         self.iss.is_string()
+    }
+
+    /// Seconds since 1970, possibly with a fraction (RFC 7519, section 2). The library has seen that it is a number;
+    /// one that is past all calendars is as good as never, and taken for a century.
+    pub(super) fn expires_at(&self) -> SystemTime {
+        let seconds = self.exp.as_f64().unwrap_or_default();
+        let since = Duration::try_from_secs_f64(seconds).ok();
+        let at = since.and_then(|since| SystemTime::UNIX_EPOCH.checked_add(since));
+        at.unwrap_or_else(|| SystemTime::now() + CENTURY)
     }
 
     pub(super) fn identity(&self) -> Result<Identity, String> {
@@ -78,7 +92,7 @@ mod tests {
                 json!(format!("https://a.example/{}", "a".repeat(2048))),
             ),
         ] {
-            let claims = json!({"sub": "ada", "name": name, "picture": picture});
+            let claims = json!({"sub": "ada", "exp": 1, "name": name, "picture": picture});
             let identity = identity(claims).unwrap();
             assert_eq!((identity.name, identity.picture), (None, None));
         }
@@ -88,7 +102,8 @@ mod tests {
     fn a_long_name_is_cut_and_a_picture_kept() {
         let picture = "https://pictures.example/ada.png";
         let name = format!(" Ada\u{7} {}", "ä".repeat(500));
-        let identity = identity(json!({"sub": "ada", "name": name, "picture": picture})).unwrap();
+        let identity =
+            identity(json!({"sub": "ada", "exp": 1, "name": name, "picture": picture})).unwrap();
         let name = identity.name.unwrap();
         assert!(name.starts_with("Ada ä") && name.chars().count() == NAME_CHARS);
         assert_eq!(identity.picture.as_deref(), Some(picture));
@@ -96,8 +111,8 @@ mod tests {
 
     #[test]
     fn the_subject_is_bounded() {
-        assert!(identity(json!({"sub": ""})).is_err());
-        assert!(identity(json!({"sub": "a".repeat(256)})).is_err());
-        assert!(identity(json!({"sub": "auth0|a".repeat(36)})).is_ok());
+        assert!(identity(json!({"exp": 1, "sub": ""})).is_err());
+        assert!(identity(json!({"exp": 1, "sub": "a".repeat(256)})).is_err());
+        assert!(identity(json!({"exp": 1, "sub": "auth0|a".repeat(36)})).is_ok());
     }
 }

@@ -4,12 +4,12 @@ use std::fmt;
 
 use jsonwebtoken::{Algorithm, DecodingKey, Validation};
 
+use super::bearer::Bearer;
 use super::claims::Claims;
-use crate::domain::Identity;
 
 /// How far the clocks of issuer and service may differ, in seconds. Servers keep time by NTP; half a
 /// minute forgives one that does not, and a token is never much older than it says.
-const LEEWAY: u64 = 30;
+pub(super) const LEEWAY: u64 = 30;
 
 /// What claims must say beyond being in time.
 #[derive(Debug, Clone)]
@@ -55,14 +55,17 @@ impl Key {
     }
 
     /// Who bears the token; otherwise the reason, which holds nothing of the token.
-    pub(super) fn verify(&self, token: &str) -> Result<Identity, String> {
+    pub(super) fn verify(&self, token: &str) -> Result<Bearer, String> {
         let token = jsonwebtoken::decode::<Claims>(token, &self.material, &self.validation)
             .map_err(|error| error.to_string())?;
         // The library would also take a list of issuers; the standard knows only one.
         if self.rules.issuer.is_some() && !token.claims.has_one_issuer() {
             return Err("iss is not a text".to_owned());
         }
-        token.claims.identity()
+        Ok(Bearer {
+            identity: token.claims.identity()?,
+            expires_at: token.claims.expires_at(),
+        })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Who asks: the bearer of a verified token, or nobody. A bad token is never nobody.
 
+mod bearer;
 mod claims;
 mod jwk;
 mod jwks;
@@ -14,6 +15,7 @@ use jsonwebtoken::{Algorithm, DecodingKey};
 
 use crate::config::{Access, Invalid, KeySource, Secret};
 use crate::domain::Identity;
+pub use bearer::Bearer;
 use jwks::Jwks;
 pub use jwks::Pace;
 use key::{Key, Rules};
@@ -74,6 +76,15 @@ impl Authenticator {
     /// # Errors
     /// There is such a header, but no token in it that can be believed.
     pub async fn identify(&self, headers: &HeaderMap) -> Result<Option<Identity>, Refusal> {
+        let bearer = self.authenticate(headers).await?;
+        Ok(bearer.map(|bearer| bearer.identity))
+    }
+
+    /// The same, and until when: for what goes on longer than a request.
+    ///
+    /// # Errors
+    /// As `identify`.
+    pub async fn authenticate(&self, headers: &HeaderMap) -> Result<Option<Bearer>, Refusal> {
         let mut values = headers.get_all(AUTHORIZATION).iter();
         let Some(value) = values.next() else {
             return Ok(None);
@@ -83,11 +94,19 @@ impl Authenticator {
             return Err(bad("more than one Authorization header"));
         }
         let value = value.to_str().map_err(|_| bad("the header is not text"))?;
-        let token = bearer(value).ok_or_else(|| bad("the header is not a bearer token"))?;
-        self.verify(token).await.map(Some)
+        self.believe(value).await.map(Some)
     }
 
-    async fn verify(&self, token: &str) -> Result<Identity, Refusal> {
+    /// Who sent the value of an `Authorization` header, by whatever way.
+    ///
+    /// # Errors
+    /// There is no token in it that can be believed.
+    pub async fn believe(&self, authorization: &str) -> Result<Bearer, Refusal> {
+        let token = bearer(authorization).ok_or_else(|| bad("this is not a bearer token"))?;
+        self.verify(token).await
+    }
+
+    async fn verify(&self, token: &str) -> Result<Bearer, Refusal> {
         if token.len() > TOKEN_BYTES {
             return Err(bad("the token is too long"));
         }
@@ -100,7 +119,7 @@ impl Authenticator {
         let mut refusal = bad("no key fits");
         for key in keys {
             match key.verify(token) {
-                Ok(identity) => return Ok(identity),
+                Ok(bearer) => return Ok(bearer),
                 Err(why) => refusal = Refusal::BadToken(why),
             }
         }

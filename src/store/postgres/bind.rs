@@ -12,23 +12,28 @@ use crate::store::rows::corrupt;
 /// How the database keeps a time.
 pub(super) type Time = DateTime<Utc>;
 
+/// A column of keys or other numbers.
+type Numbers = Vec<i64>;
+/// A column of texts.
+type Texts<'a> = Vec<&'a str>;
+
 /// A time of a row of likes.
 pub(super) fn time(at: Timestamp) -> Result<Time> {
     at.to_utc().ok_or(corrupt("activities_likes", "liked_at"))
 }
 
 /// Keys of users.
-pub(super) fn users(ids: &[UserId]) -> Vec<i64> {
+pub(super) fn users(ids: &[UserId]) -> Numbers {
     ids.iter().map(|id| id.get()).collect()
 }
 
 /// Keys of activities.
-pub(super) fn activities(ids: &[ActivityId]) -> Vec<i64> {
+pub(super) fn activities(ids: &[ActivityId]) -> Numbers {
     ids.iter().map(|id| id.get()).collect()
 }
 
 /// Keys of rows of likes, column by column.
-pub(super) fn pairs(rows: &[(ActivityId, UserId)]) -> (Vec<i64>, Vec<i64>) {
+pub(super) fn pairs(rows: &[(ActivityId, UserId)]) -> (Numbers, Numbers) {
     rows.iter()
         .map(|(activity, user)| (activity.get(), user.get()))
         .unzip()
@@ -43,7 +48,7 @@ pub(super) fn partitions(partitions: &[Partition]) -> Vec<i32> {
 }
 
 /// Rows of likes, column by column.
-pub(super) fn likes(rows: &[(ActivityId, Liker)]) -> Result<(Vec<i64>, Vec<i64>, Vec<Time>)> {
+pub(super) fn likes(rows: &[(ActivityId, Liker)]) -> Result<(Numbers, Numbers, Vec<Time>)> {
     let row = |(activity, liker): &(ActivityId, Liker)| {
         Ok((activity.get(), liker.user.get(), time(liker.at)?))
     };
@@ -51,7 +56,7 @@ pub(super) fn likes(rows: &[(ActivityId, Liker)]) -> Result<(Vec<i64>, Vec<i64>,
 }
 
 /// What changes about activities, column by column.
-pub(super) fn tallies(tallies: &[Tally]) -> Result<(Vec<i64>, Vec<i64>, Vec<Option<Time>>)> {
+pub(super) fn tallies(tallies: &[Tally]) -> Result<(Numbers, Numbers, Vec<Option<Time>>)> {
     let row = |tally: &Tally| {
         let changed_at = tally.changed_at.map(time).transpose()?;
         Ok((tally.activity.get(), tally.gained, changed_at))
@@ -60,7 +65,7 @@ pub(super) fn tallies(tallies: &[Tally]) -> Result<(Vec<i64>, Vec<i64>, Vec<Opti
 }
 
 /// Dead letters, column by column.
-pub(super) fn letters(letters: &[DeadLetter]) -> (Vec<String>, Vec<&str>, Vec<&str>) {
+pub(super) fn letters(letters: &[DeadLetter]) -> (Vec<String>, Texts<'_>, Texts<'_>) {
     letters
         .iter()
         .map(|letter| {
@@ -76,7 +81,7 @@ pub(super) fn letters(letters: &[DeadLetter]) -> (Vec<String>, Vec<&str>, Vec<&s
 /// Identities, column by column.
 pub(super) fn identities(
     identities: &[Identity],
-) -> (Vec<&str>, Vec<Option<&str>>, Vec<Option<&str>>) {
+) -> (Texts<'_>, Vec<Option<&str>>, Vec<Option<&str>>) {
     identities
         .iter()
         .map(|identity| {
@@ -89,7 +94,7 @@ pub(super) fn identities(
 /// Activities to be made, column by column.
 pub(super) fn new_activities(
     activities: &[NewActivity],
-) -> Result<(Vec<&str>, Vec<&str>, Vec<i64>, Vec<Time>)> {
+) -> Result<(Texts<'_>, Texts<'_>, Numbers, Vec<Time>)> {
     activities
         .iter()
         .map(|new| {

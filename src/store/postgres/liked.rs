@@ -9,8 +9,9 @@ use super::activities::activities;
 use super::bind::{self, Time, time};
 use crate::domain::{ActivityId, LikedActivity, LikedPlace, Page, Slice, UserId};
 use crate::store::Result;
+use crate::store::answers::{liked_activities, liked_places, slices};
 use crate::store::bounds::{Bounds, falling, limit};
-use crate::store::rows::{PlaceRow, liked_activities, liked_places, slices};
+use crate::store::rows::PlaceRow;
 
 pub(super) async fn liked(
     pool: &PgPool,

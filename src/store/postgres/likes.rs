@@ -7,8 +7,9 @@ use sqlx::{AssertSqlSafe, PgConnection, PgPool};
 use super::READ;
 use super::bind::{self, Time, time};
 use crate::domain::{ActivityId, EventId, LikeState, Liker, Page, Partition, Slice, Take, UserId};
+use crate::store::answers;
 use crate::store::bounds::{Bounds, limit, rising};
-use crate::store::rows::{self, CheckpointRow, PlaceRow, StateRow, ViewerRow};
+use crate::store::rows::{CheckpointRow, PlaceRow, StateRow, ViewerRow};
 use crate::store::{LookQuery, Result, RowsQuery, Snapshot};
 
 pub(super) async fn look(pool: &PgPool, query: &LookQuery<'_>) -> Result<Snapshot<LikeState>> {
@@ -29,7 +30,7 @@ pub(super) async fn look(pool: &PgPool, query: &LookQuery<'_>) -> Result<Snapsho
     };
     let checkpoints = checkpoints(&mut tx, query.rows.partitions).await?;
     tx.commit().await?;
-    let found = rows::states(states, viewer, top)?;
+    let found = answers::states(states, viewer, top)?;
     Ok(Snapshot { found, checkpoints })
 }
 
@@ -129,7 +130,7 @@ async fn slices(
         .bind(limit(page.take))
         .fetch_all(connection)
         .await?;
-    Ok(rows::slices(rows::likers(rows)?, page))
+    Ok(answers::slices(answers::likers(rows)?, page))
 }
 
 async fn checkpoints(
@@ -144,5 +145,5 @@ async fn checkpoints(
         .bind(bind::partitions(partitions))
         .fetch_all(connection)
         .await?;
-    rows::checkpoints(rows)
+    answers::checkpoints(rows)
 }

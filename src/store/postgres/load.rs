@@ -6,7 +6,8 @@ use super::WRITE;
 use super::bind;
 use super::persist::{write_likes, write_tallies};
 use crate::domain::{ActivityId, Identity, Liker, NewActivity, UserId};
-use crate::store::rows::{activity_id, ids_by_subject};
+use crate::store::answers::ids_by_subject;
+use crate::store::rows::activity_id;
 use crate::store::{Result, plan};
 
 /// Subjects that exist already keep their keys, so that loading twice does no harm.

@@ -14,10 +14,9 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use sqlx::ConnectOptions;
-use sqlx::PgPool;
 use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
+use sqlx::{ConnectOptions, PgPool};
 
 use super::{
     Batch, Counts, Deletion, LookQuery, Options, Persisted, Result, RowsQuery, Snapshot, Store,
@@ -37,7 +36,10 @@ const WRITE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
 /// A Postgres database.
 pub struct Postgres {
-    pool: PgPool,
+    /// For single statements. No transaction ever begins here, so none can be left open.
+    statements: PgPool,
+    /// For transactions, which are seen to have ended when a connection comes back.
+    transactions: PgPool,
     /// For connections of their own, without limits of time.
     unlimited: PgConnectOptions,
 }
@@ -58,13 +60,27 @@ impl Postgres {
         let limited = unlimited.clone().options([
             ("statement_timeout", patience.as_str()),
             ("idle_in_transaction_session_timeout", patience.as_str()),
+            // A page of likes is read in the order of its index. Where the average activity has about
+            // as many likes as the page takes, the planner would rather collect and sort them all, which
+            // for the one activity that everybody likes means a million rows a page.
+            ("enable_bitmapscan", "off"),
         ]);
-        let pool = PgPoolOptions::new()
-            .max_connections(options.connections)
-            .acquire_timeout(options.patience)
+        let pool = PgPoolOptions::new().acquire_timeout(options.patience);
+        let for_transactions = (options.connections / 2).max(1);
+        let for_statements = options.connections.saturating_sub(for_transactions).max(1);
+        let statements = pool
+            .clone()
+            .max_connections(for_statements)
+            .connect_lazy_with(limited.clone());
+        let transactions = pool
+            .max_connections(for_transactions)
             .after_release(|connection, _| Box::pin(end_transaction(connection)))
             .connect_lazy_with(limited);
-        Ok(Self { pool, unlimited })
+        Ok(Self {
+            statements,
+            transactions,
+            unlimited,
+        })
     }
 }
 
@@ -89,35 +105,35 @@ impl Store for Postgres {
     }
 
     async fn verify(&self) -> Result<()> {
-        admin::verify(&self.pool).await
+        admin::verify(&self.statements).await
     }
 
     async fn ensure_checkpoints(&self, partitions: Partitions) -> Result<()> {
-        admin::ensure_checkpoints(&self.pool, partitions).await
+        admin::ensure_checkpoints(&self.transactions, partitions).await
     }
 
     async fn ping(&self) -> Result<()> {
-        admin::ping(&self.pool).await
+        admin::ping(&self.statements).await
     }
 
     async fn user_of(&self, subject: &Subject) -> Result<Option<UserId>> {
-        users::user_of(&self.pool, subject).await
+        users::user_of(&self.statements, subject).await
     }
 
     async fn ensure_user(&self, identity: &Identity) -> Result<UserId> {
-        users::ensure_user(&self.pool, identity).await
+        users::ensure_user(&self.statements, identity).await
     }
 
     async fn users(&self, ids: &[UserId]) -> Result<Vec<User>> {
-        users::users(&self.pool, ids).await
+        users::users(&self.statements, ids).await
     }
 
     async fn activities(&self, ids: &[ActivityId]) -> Result<Vec<Activity>> {
-        activities::activities(&self.pool, ids).await
+        activities::activities(&self.statements, ids).await
     }
 
     async fn feed(&self, order: ActivityOrder, page: &Page<FeedPlace>) -> Result<Slice<Activity>> {
-        activities::feed(&self.pool, order, page).await
+        activities::feed(&self.statements, order, page).await
     }
 
     async fn liked(
@@ -125,19 +141,19 @@ impl Store for Postgres {
         users: &[UserId],
         page: &Page<LikedPlace>,
     ) -> Result<HashMap<UserId, Slice<LikedActivity>>> {
-        liked::liked(&self.pool, users, page).await
+        liked::liked(&self.transactions, users, page).await
     }
 
     async fn create_activity(&self, new: &NewActivity) -> Result<Activity> {
-        activities::create_activity(&self.pool, new).await
+        activities::create_activity(&self.statements, new).await
     }
 
     async fn delete_activity(&self, id: ActivityId, by: UserId) -> Result<Deletion> {
-        activities::delete_activity(&self.pool, id, by).await
+        activities::delete_activity(&self.transactions, id, by).await
     }
 
     async fn look(&self, query: &LookQuery<'_>) -> Result<Snapshot<LikeState>> {
-        likes::look(&self.pool, query).await
+        likes::look(&self.transactions, query).await
     }
 
     async fn likers(
@@ -145,38 +161,38 @@ impl Store for Postgres {
         query: &RowsQuery<'_>,
         page: &Page<Liker>,
     ) -> Result<Snapshot<Slice<Liker>>> {
-        likes::likers(&self.pool, query, page).await
+        likes::likers(&self.transactions, query, page).await
     }
 
     async fn checkpoint(&self, partition: Partition) -> Result<EventId> {
-        persist::checkpoint(&self.pool, partition).await
+        persist::checkpoint(&self.statements, partition).await
     }
 
     async fn persist(&self, batch: &Batch) -> Result<Persisted> {
-        persist::persist(&self.pool, batch).await
+        persist::persist(&self.transactions, batch).await
     }
 
     async fn counts(&self, after: Option<ActivityId>, limit: usize) -> Result<Vec<Counts>> {
-        admin::counts(&self.pool, after, limit).await
+        admin::counts(&self.statements, after, limit).await
     }
 
     async fn recount(&self, activity: ActivityId) -> Result<Option<(i64, i64)>> {
-        admin::recount(&self.pool, activity).await
+        admin::recount(&self.transactions, activity).await
     }
 
     async fn dead_letters(&self) -> Result<Vec<(String, i64)>> {
-        admin::dead_letters(&self.pool).await
+        admin::dead_letters(&self.statements).await
     }
 
     async fn load_users(&self, users: &[Identity]) -> Result<Vec<UserId>> {
-        load::load_users(&self.pool, users).await
+        load::load_users(&self.statements, users).await
     }
 
     async fn load_activities(&self, activities: &[NewActivity]) -> Result<Vec<ActivityId>> {
-        load::load_activities(&self.pool, activities).await
+        load::load_activities(&self.statements, activities).await
     }
 
     async fn load_likes(&self, likes: &[(ActivityId, Liker)]) -> Result<()> {
-        load::load_likes(&self.pool, likes).await
+        load::load_likes(&self.transactions, likes).await
     }
 }

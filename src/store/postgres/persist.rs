@@ -37,6 +37,7 @@ pub(super) async fn persist(pool: &PgPool, batch: &Batch) -> Result<Persisted> {
     Ok(Persisted::Committed {
         set_aside: plan.set_aside,
         gone: plan.gone,
+        refused: plan.refused,
     })
 }
 

@@ -1,4 +1,7 @@
 //! The likes of activities, read from their rows.
+//!
+//! Excepted rows are those for which `IN` is true. `NOT IN` would make SQLite search the whole list for NULLs
+//! at every row, because it cannot know that there are none.
 
 use std::collections::HashMap;
 
@@ -7,8 +10,9 @@ use sqlx::{AssertSqlSafe, SqliteConnection, SqlitePool};
 use super::READ;
 use super::bind::{self, Time, time};
 use crate::domain::{ActivityId, EventId, LikeState, Liker, Page, Partition, Slice, Take, UserId};
+use crate::store::answers;
 use crate::store::bounds::{Bounds, limit, rising};
-use crate::store::rows::{self, CheckpointRow, PlaceRow, StateRow, ViewerRow};
+use crate::store::rows::{CheckpointRow, PlaceRow, StateRow, ViewerRow};
 use crate::store::{LookQuery, Result, RowsQuery, Snapshot};
 
 pub(super) async fn look(pool: &SqlitePool, query: &LookQuery<'_>) -> Result<Snapshot<LikeState>> {
@@ -29,7 +33,7 @@ pub(super) async fn look(pool: &SqlitePool, query: &LookQuery<'_>) -> Result<Sna
     };
     let checkpoints = checkpoints(&mut tx, query.rows.partitions).await?;
     tx.commit().await?;
-    let found = rows::states(states, viewer, top)?;
+    let found = answers::states(states, viewer, top)?;
     Ok(Snapshot { found, checkpoints })
 }
 
@@ -53,8 +57,10 @@ async fn states(
     let statement = "SELECT a.id, a.like_count - coalesce(e.count, 0) AS count,
             a.likes_changed_at AS changed_at
         FROM activities a LEFT JOIN (
-            SELECT activity_id, count(*) AS count FROM activities_likes
-            WHERE (activity_id, user_id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?2))
+            SELECT activity_id, count(*) AS count
+            FROM (SELECT DISTINCT value ->> 0 AS activity, value ->> 1 AS user FROM json_each(?2))
+            -- CROSS keeps this order: otherwise all likes of an activity are read and compared.
+            CROSS JOIN activities_likes ON activity_id = activity AND user_id = user
             GROUP BY activity_id
         ) e ON e.activity_id = a.id
         WHERE a.id IN (SELECT value FROM json_each(?1))";
@@ -77,13 +83,13 @@ async fn liked_by(
             SELECT count(*) FROM activities_likes r
             WHERE r.activity_id = l.activity_id
                 AND (r.liked_at, r.user_id) <= (l.liked_at, l.user_id)
-                AND (r.activity_id, r.user_id)
-                    NOT IN (SELECT value ->> 0, value ->> 1 FROM json_each(?3))
+                AND ((r.activity_id, r.user_id)
+                    IN (SELECT value ->> 0, value ->> 1 FROM json_each(?3))) IS NOT TRUE
         ) END AS rank
         FROM activities_likes l
         WHERE l.activity_id IN (SELECT value FROM json_each(?1)) AND l.user_id = ?2
-            AND (l.activity_id, l.user_id)
-                NOT IN (SELECT value ->> 0, value ->> 1 FROM json_each(?3))";
+            AND ((l.activity_id, l.user_id)
+                IN (SELECT value ->> 0, value ->> 1 FROM json_each(?3))) IS NOT TRUE";
     let rows = sqlx::query_as(statement)
         .bind(bind::activities(query.rows.activities))
         .bind(viewer.get())
@@ -95,6 +101,7 @@ async fn liked_by(
 }
 
 /// Each activity's piece is read from the index on its own, so the length of the lists does not matter.
+/// What other databases call a lateral join is a detour by JSON here; a plain `IN` reads whole lists.
 async fn slices(
     connection: &mut SqliteConnection,
     query: &RowsQuery<'_>,
@@ -104,17 +111,19 @@ async fn slices(
     let Bounds { low, high } = Bounds::of_likers(page);
     let rising = rising(page.take);
     let statement = format!(
-        "SELECT a.id AS owner, l.liked_at AS at, l.user_id AS other
-        FROM activities a LEFT JOIN activities_likes l ON l.activity_id = a.id AND l.user_id IN (
-            SELECT user_id FROM activities_likes
-            WHERE activity_id = a.id
-                AND (liked_at, user_id) > (?2, ?3) AND (liked_at, user_id) < (?4, ?5)
-                AND (activity_id, user_id)
-                    NOT IN (SELECT value ->> 0, value ->> 1 FROM json_each(?6))
-            ORDER BY liked_at {rising}, user_id {rising} LIMIT ?7
-        )
+        "SELECT a.id AS owner, l.value ->> 0 AS at, l.value ->> 1 AS other
+        FROM activities a LEFT JOIN json_each((
+            SELECT json_group_array(json_array(liked_at, user_id)) FROM (
+                SELECT liked_at, user_id FROM activities_likes
+                WHERE activity_id = a.id
+                    AND (liked_at, user_id) > (?2, ?3) AND (liked_at, user_id) < (?4, ?5)
+                    AND ((activity_id, user_id)
+                        IN (SELECT value ->> 0, value ->> 1 FROM json_each(?6))) IS NOT TRUE
+                ORDER BY liked_at {rising}, user_id {rising} LIMIT ?7
+            )
+        )) l
         WHERE a.id IN (SELECT value FROM json_each(?1))
-        ORDER BY a.id, l.liked_at {rising}, l.user_id {rising}"
+        ORDER BY a.id, at {rising}, other {rising}"
     );
     let rows: Vec<PlaceRow<Time>> = sqlx::query_as(AssertSqlSafe(statement))
         .bind(bind::activities(query.activities))
@@ -126,7 +135,7 @@ async fn slices(
         .bind(limit(page.take))
         .fetch_all(connection)
         .await?;
-    Ok(rows::slices(rows::likers(rows)?, page))
+    Ok(answers::slices(answers::likers(rows)?, page))
 }
 
 async fn checkpoints(
@@ -141,5 +150,5 @@ async fn checkpoints(
         .bind(bind::partitions(partitions))
         .fetch_all(connection)
         .await?;
-    rows::checkpoints(rows)
+    answers::checkpoints(rows)
 }

@@ -13,10 +13,9 @@ use std::collections::HashMap;
 use std::str::FromStr;
 
 use async_trait::async_trait;
-use sqlx::ConnectOptions;
-use sqlx::SqlitePool;
 use sqlx::migrate::Migrator;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions, SqlitePool};
 
 use super::{
     Batch, Counts, Deletion, Error, LookQuery, Options, Persisted, Result, RowsQuery, Snapshot,

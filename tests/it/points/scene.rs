@@ -97,11 +97,7 @@ impl Scene {
 
     /// The settings of a command on this service.
     pub fn arguments(&self, command: &str) -> Vec<String> {
-        let all = &self.service.arguments[1..];
-        let of_storage = ["--partitions", "--database-url", "--redis-url"];
-        let pairs = all.chunks(2);
-        let wanted = pairs.filter(|pair| command == "serve" || of_storage.contains(&&*pair[0]));
-        wanted.flatten().cloned().collect()
+        self.service.arguments(&self.service.world.address, command)
     }
 
     /// Sends what clients want, each as often as it takes, but only once to what does not answer at all.

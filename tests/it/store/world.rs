@@ -178,6 +178,31 @@ impl World {
         }
     }
 
+    /// Asks for pairs of texts behind the store's back.
+    pub async fn pairs(&self, statement: &str) -> Vec<(String, String)> {
+        let statement = AssertSqlSafe(statement.to_owned());
+        match self.kind {
+            Kind::Postgres => {
+                let mut connection = PgConnection::connect(&self.address).await.unwrap();
+                let pairs = sqlx::query_as(statement).fetch_all(&mut connection);
+                pairs.await.unwrap()
+            }
+            Kind::Sqlite => {
+                let mut connection = SqliteConnection::connect(&self.address).await.unwrap();
+                let pairs = sqlx::query_as(statement).fetch_all(&mut connection);
+                pairs.await.unwrap()
+            }
+        }
+    }
+
+    /// The expression for a time in microseconds since 1970.
+    pub fn micros(&self, column: &str) -> String {
+        match self.kind {
+            Kind::Postgres => format!("(extract(epoch from {column}) * 1000000)::bigint"),
+            Kind::Sqlite => column.to_owned(),
+        }
+    }
+
     /// Lets the keys of new users and activities go on above a number.
     pub async fn continue_keys_after(&self, key: i64) {
         for table in ["users", "activities"] {
@@ -263,6 +288,7 @@ pub fn committed() -> Persisted {
     Persisted::Committed {
         set_aside: Vec::new(),
         gone: Vec::new(),
+        refused: Vec::new(),
     }
 }
 

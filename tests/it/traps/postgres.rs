@@ -5,7 +5,7 @@ use sqlx::postgres::PgPoolOptions;
 use sqlx::{AssertSqlSafe, PgPool};
 
 use super::dropped_after;
-use crate::service::{Service, key_of, user};
+use crate::service::{Service, eventually, key_of, user};
 use crate::store::{Kind, World};
 
 /// Enough polls to have sent `BEGIN`, and to have finished.
@@ -73,7 +73,7 @@ async fn no_write_is_lost_after_any_request_was_dropped() {
         service.persist().await;
         dropped_after(1, likes.delete_activity(kept, author)).await;
         let set = service.redis_key("set", &crate::service::id_of(kept.get()));
-        crate::traps::eventually(async || {
+        eventually("it is deleted", async || {
             let exists: bool = service.redis(&["EXISTS", &set]).await;
             service.world.number(&rows).await == 0 && !exists
         })

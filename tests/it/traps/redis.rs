@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use redis::AsyncConnectionConfig;
 use serde_json::Value;
 
-use crate::service::{Service, user};
+use crate::service::{Service, eventually, user};
 use crate::store::Kind;
 
 /// Far longer than a request may wait for Redis, on a machine under load.
@@ -41,7 +41,7 @@ fn nothing_on_shared_connections_blocks_them_or_changes_their_state() {
 
 #[tokio::test]
 async fn a_naive_connection_stays_broken_and_ours_is_replaced() {
-    let mut service = Service::start(Kind::Sqlite).await;
+    let mut service = quick().await;
     let client = redis::Client::open(service.redis.url()).unwrap();
     let config = AsyncConnectionConfig::new();
     let naive = client.get_multiplexed_async_connection_with_config(&config);
@@ -53,21 +53,27 @@ async fn a_naive_connection_stays_broken_and_ours_is_replaced() {
         let ping = redis::cmd("PING").exec_async(&mut naive).await;
         assert!(ping.is_err(), "redis has been mended");
     }
-    super::eventually(async || service.node.app.cache().ping().await.is_ok()).await;
+    eventually("Redis is back", async || {
+        service.node.app.cache().ping().await.is_ok()
+    })
+    .await;
     let liked = service.like(&user("Bob"), &activity).await;
     assert_eq!(liked["liked"], true);
 }
 
 #[tokio::test]
 async fn a_change_that_timed_out_may_have_happened_and_its_key_tells() {
-    let mut service = Service::start(Kind::Sqlite).await;
+    let mut service = quick().await;
     let (ada, activity) = (user("Ada"), service.activity().await);
     service.like(&user("Bob"), &activity).await;
     service.redis.freeze();
     let answer = toggle(&service, &ada, &activity).await;
     assert_eq!(answer["errors"][0]["extensions"]["outcome"], "unknown");
     service.redis.thaw();
-    super::eventually(async || service.node.app.cache().ping().await.is_ok()).await;
+    eventually("Redis is back", async || {
+        service.node.app.cache().ping().await.is_ok()
+    })
+    .await;
     // It did happen, once Redis went on; a naive repetition of the toggle would flip it back.
     assert!(service.details(Some(&ada), &activity).await.liked);
     let answer = toggle(&service, &ada, &activity).await;
@@ -92,7 +98,7 @@ async fn a_stalled_redis_costs_a_quarter_of_a_second_once_and_then_nothing() {
     let naive = tokio::time::timeout(SLOW, pool.get()).await;
     assert!(naive.is_err(), "bb8 waits 30 s unless it is told otherwise");
 
-    let mut service = Service::start(Kind::Sqlite).await;
+    let mut service = quick().await;
     let activity = service.activity().await;
     service.like(&user("Ada"), &activity).await;
     service.persist().await;
@@ -118,7 +124,10 @@ async fn a_stalled_redis_costs_a_quarter_of_a_second_once_and_then_nothing() {
     assert!(refused > 8, "only {refused} rounds in a second");
     service.redis.thaw();
     let back = Instant::now();
-    super::eventually(async || service.node.app.cache().ping().await.is_ok()).await;
+    eventually("Redis is back", async || {
+        service.node.app.cache().ping().await.is_ok()
+    })
+    .await;
     assert!(back.elapsed() < SLOW * 2, "the circuit closes by itself");
 }
 
@@ -143,4 +152,10 @@ impl bb8::ManageConnection for Naive {
     fn has_broken(&self, _: &mut Self::Connection) -> bool {
         false
     }
+}
+
+/// With the limits that a service has by default.
+async fn quick() -> Service {
+    let redis = crate::servers::Redis::start();
+    Service::start_with(Kind::Sqlite, redis, &["--redis-timeout", "500ms"]).await
 }

@@ -1,6 +1,6 @@
 //! Private servers for the tests: on free ports, with data folders of their own, gone afterwards.
 
-mod keeper;
+pub mod keeper;
 mod postgres;
 mod redis;
 
@@ -8,14 +8,14 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-pub use postgres::{empty_database, migrated_database};
+pub use postgres::{Postgres, Stop, empty_database, migrated_database};
 pub use redis::Redis;
 
 /// Machines under load start servers slowly; one that takes longer than this does not start.
-const START: Duration = Duration::from_secs(60);
+const START: Duration = Duration::from_mins(1);
 
 /// A port that nobody listens on.
-fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
 }

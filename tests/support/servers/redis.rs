@@ -7,7 +7,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use super::keeper::Keeper;
+use super::keeper::{Keeper, State};
 use super::{free_port, program, wait_until};
 
 /// A Redis that keeps its port and its folder over restarts.
@@ -56,6 +56,12 @@ impl Redis {
         redis
     }
 
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        let keeper = self.keeper.as_ref().expect("Redis is not running");
+        keeper.pid().unwrap()
+    }
+
     /// Where it listens.
     pub fn port(&self) -> u16 {
         self.port
@@ -94,9 +100,16 @@ impl Redis {
         wait_until(folder, |_| self.answers());
     }
 
-    /// Holds it still: connections stay open and nothing is answered.
+    /// Holds it still: connections stay open and nothing is answered, nor written to a file.
     pub fn freeze(&mut self) {
-        self.keeper.as_mut().unwrap().send("STOP");
+        let keeper = self.keeper.as_mut().unwrap();
+        keeper.send("STOP");
+        wait_until(self.folder.path(), |_| keeper.state() == State::Stopped);
+    }
+
+    /// Where it keeps its files: `appendonlydir` is one of them.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// Lets it go on.

@@ -1,0 +1,174 @@
+//! 47: What a page costs does not depend on how long it is.
+
+use std::collections::BTreeMap;
+
+use futures::future::join_all;
+use serde_json::{Value, json};
+
+use crate::proxy::Proxy;
+use crate::service::{Service, User, user};
+use crate::store::Kind;
+
+const FEED: &str = "query($n: Int!) { activities(first: $n) { nodes { id title author { name }
+    likeCount isLiked likeRank likesChangedAt topLikers(first: 5) { name } } } }";
+
+/// What a request cost: statements of SQL, and commands of Redis by name.
+#[derive(Debug, PartialEq, Eq)]
+struct Cost {
+    statements: u64,
+    commands: BTreeMap<String, u64>,
+}
+
+impl Cost {
+    fn of(&self, command: &str) -> u64 {
+        self.commands.get(command).copied().unwrap_or(0)
+    }
+}
+
+async fn commands(service: &Service) -> BTreeMap<String, u64> {
+    let stats: String = service.redis(&["INFO", "commandstats"]).await;
+    let mut commands = BTreeMap::new();
+    for line in stats.lines() {
+        if let Some((name, numbers)) = line
+            .strip_prefix("cmdstat_")
+            .and_then(|it| it.split_once(':'))
+        {
+            let calls = numbers
+                .strip_prefix("calls=")
+                .unwrap()
+                .split(',')
+                .next()
+                .unwrap();
+            commands.insert(name.to_owned(), calls.parse().unwrap());
+        }
+    }
+    // What the test itself asks.
+    for name in ["info", "config|resetstat", "hello", "client|setinfo"] {
+        commands.remove(name);
+    }
+    commands
+}
+
+/// A feed of activities with different authors and likers, and who asks for it through a proxy.
+async fn feed(service: &Service, count: usize) -> Vec<User> {
+    let users: Vec<User> = (0..10).map(|it| user(&format!("user {it}"))).collect();
+    for number in 0..count {
+        let query = "mutation { createActivity(input: { title: \"T\" }) { activity { id } } }";
+        let data = service
+            .query(Some(&users[number % 10]), query, json!({}))
+            .await;
+        let id = data["createActivity"]["activity"]["id"].as_str().unwrap();
+        let likers = users.iter().cycle().skip(number).take(1 + number % 7);
+        join_all(likers.map(|it| service.like(it, id))).await;
+    }
+    users
+}
+
+#[tokio::test]
+async fn a_page_costs_one_round_trip_to_redis_and_three_statements_whatever_its_size() {
+    let service = Service::start(Kind::Postgres).await;
+    let proxy = Proxy::before(&service.world.address).await;
+    let node = service
+        .node_at(&proxy.address(&service.world.address))
+        .await;
+    let users = feed(&service, 100).await;
+    let ask = async |viewer: Option<&User>, query: &str, count: usize| {
+        let _: String = service.redis(&["CONFIG", "RESETSTAT"]).await;
+        let before = proxy.statements();
+        let body = json!({ "query": query, "variables": { "n": count } });
+        let answer = service.send(&node, viewer, body).await;
+        assert_eq!(answer.get("errors"), None, "{answer}");
+        let cost = Cost {
+            statements: proxy.statements() - before,
+            commands: commands(&service).await,
+        };
+        (cost, answer["data"].clone())
+    };
+    // Who the viewer is has to be asked once.
+    ask(Some(&users[0]), FEED, 1).await;
+    for viewer in [Some(&users[0]), None] {
+        for count in [5, 50, 100] {
+            let (cost, data) = ask(viewer, FEED, count).await;
+            let nodes = data["activities"]["nodes"].as_array().unwrap();
+            assert_eq!(nodes.len(), count);
+            let top = |node: &Value| node["topLikers"].as_array().unwrap().len();
+            assert!(
+                nodes
+                    .iter()
+                    .all(|node| top(node) > 0 && node["author"]["name"].is_string())
+            );
+            assert!(nodes.iter().any(|node| node["isLiked"] == viewer.is_some()));
+            assert_eq!((cost.of("multi"), cost.of("exec")), (1, 1), "{cost:?}");
+            let looks = ["zrange", "zcard", "zrank"].map(|name| cost.of(name));
+            let count = u64::try_from(count).unwrap();
+            let rank = if viewer.is_some() { count } else { 0 };
+            assert_eq!(looks, [count, count, rank], "{cost:?}");
+            let kinds = if viewer.is_some() { 5 } else { 4 };
+            assert_eq!(cost.commands.len(), kinds, "{cost:?}");
+            // The feed, and users: authors and likers together, or the ones after the others.
+            assert!((2..=3).contains(&cost.statements), "{cost:?}");
+        }
+    }
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn pages_of_likers_inside_a_page_are_looked_up_together() {
+    let service = Service::start(Kind::Postgres).await;
+    let proxy = Proxy::before(&service.world.address).await;
+    let node = service
+        .node_at(&proxy.address(&service.world.address))
+        .await;
+    let users = feed(&service, 50).await;
+    service.persist().await;
+    let query = "query($n: Int!) { activities(first: $n) { nodes { likeCount likers(first: 3) {
+        totalCount nodes { name likedActivities(first: 2) { nodes { title likeCount isLiked } } } } } } }";
+    let mut costs = Vec::new();
+    // The first request asks who the viewer is.
+    for count in [1, 5, 50] {
+        let _: String = service.redis(&["CONFIG", "RESETSTAT"]).await;
+        let before = proxy.statements();
+        let body = json!({ "query": query, "variables": { "n": count } });
+        let answer = service.send(&node, Some(&users[0]), body).await;
+        assert_eq!(answer.get("errors"), None);
+        costs.push((
+            proxy.statements() - before,
+            commands(&service).await["exec"],
+        ));
+    }
+    let few = |(statements, looks): &(u64, u64)| *statements <= 5 && *looks <= 3;
+    assert!(costs.iter().all(few), "{costs:?}");
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn a_cold_page_costs_a_constant_number_of_statements() {
+    let service = Service::start(Kind::Postgres).await;
+    let proxy = Proxy::before(&service.world.address).await;
+    let node = service
+        .node_at(&proxy.address(&service.world.address))
+        .await;
+    let users = feed(&service, 50).await;
+    service.persist().await;
+    // Without Redis nothing is rebuilt meanwhile, which would be counted too.
+    let mut service = service;
+    service.redis.kill();
+    let mut statements = Vec::new();
+    for count in [1, 5, 50] {
+        let before = proxy.statements();
+        let body = json!({ "query": FEED, "variables": { "n": count } });
+        let answer = service.send(&node, Some(&users[0]), body).await;
+        assert_eq!(
+            answer["data"]["activities"]["nodes"]
+                .as_array()
+                .unwrap()
+                .len(),
+            count
+        );
+        statements.push(proxy.statements() - before);
+    }
+    // The feed, three about likes, and users once or twice; the first one also asks who the viewer is.
+    assert!(statements.iter().all(|it| *it <= 7), "{statements:?}");
+    assert!(statements[1..].iter().all(|it| *it <= 6), "{statements:?}");
+    node.stop().await;
+}

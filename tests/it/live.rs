@@ -1,0 +1,9 @@
+//! Likes as they change, over sockets and event streams.
+
+mod ending;
+mod events;
+mod faults;
+mod pace;
+mod probes;
+mod socket;
+mod stream;
