@@ -13,7 +13,7 @@ profile_of_large := --release
 seconds := $(or $(seconds_of_$(SIZE)),$(SIZE))
 
 .DEFAULT_GOAL := help
-.PHONY: help dev test test-rust test-web faults lint graphiql clean
+.PHONY: help dev test test-rust test-web faults huge lint graphiql clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,10 @@ test-web: $(bundles) $(browser_tests)
 faults: ## Run everything under faults: SIZE=small, large (an hour) or seconds, SEED=a number, ARGS=more
 	@script/setup test
 	cargo test --locked $(profile_of_$(SIZE)) --test faults -- --seconds $(seconds) $(SEED:%=--seed %) $(ARGS)
+
+huge: ## Print figures of an activity with a million likers, and of thousands at one activity
+	@script/setup test
+	LIKEWISE_HUGE=1 cargo test --locked --release --test it huge -- --nocapture --test-threads 1
 
 lint: ## Check format, lints and documentation
 	cargo fmt --check

@@ -12,6 +12,7 @@
 mod durability;
 mod faults;
 mod harness;
+mod huge;
 mod live;
 #[cfg(feature = "fault-points")]
 mod points;
