@@ -14,7 +14,7 @@ profile_of_large := --release
 seconds := $(or $(seconds_of_$(SIZE)),$(SIZE))
 
 .DEFAULT_GOAL := help
-.PHONY: attacks faults fuzz help dev test test-rust test-web lint graphiql clean
+.PHONY: attacks faults fuzz help huge dev test test-rust test-web lint graphiql clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,7 @@ test: ## Run all tests: Rust, pages, both together in a browser, and two minutes
 
 test-rust: $(bundles)
 	cargo test --locked
+	cargo test --locked --features fault-points --test it points
 
 # Pages and server meet in a real browser, clients' libraries and server over HTTP, so both have to be built.
 test-web: $(bundles) $(browser_tests) $(client_tests)
@@ -50,9 +51,14 @@ faults: ## Run everything under faults: SIZE=small, large (an hour) or seconds, 
 	@script/setup test
 	cargo test --locked $(profile_of_$(SIZE)) --test faults -- --seconds $(seconds) $(SEED:%=--seed %) $(ARGS)
 
+huge: ## Print figures of an activity with a million likers, and of thousands at one activity
+	@script/setup test
+	LIKEWISE_HUGE=1 cargo test --locked --release --test it huge -- --nocapture --test-threads 1
+
 lint: ## Check format, lints and documentation
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
+	cargo clippy --locked --all-targets --features fault-points -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps
 
 graphiql: $(bundles) ## Fetch GraphiQL's files, once, for the next build to take in

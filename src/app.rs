@@ -6,10 +6,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use futures::FutureExt;
+use metrics::gauge;
 use tokio_util::task::TaskTracker;
 
 use crate::cache::{self, Cache};
-use crate::config::{Api, Connections, Process, Storage};
+use crate::config::{Api, Connections, Durability, Process, Storage};
 use crate::domain::Partitions;
 use crate::graphql::{self, Documents, Gate};
 use crate::http::auth::Authenticator;
@@ -109,6 +110,7 @@ pub async fn open_cache(storage: &Storage) -> Result<Arc<Cache>, Error> {
             .div_ceil(u64::from(partitions.get())),
         connections: storage.redis.redis_connections,
         timeout: storage.redis.redis_timeout,
+        fsync: storage.redis.durability == Durability::Fsync,
     };
     Ok(Arc::new(Cache::open(options).await?))
 }
@@ -121,6 +123,10 @@ impl App {
     pub async fn open(storage: &Storage) -> Result<Self, Error> {
         storage.check()?;
         let cache = open_cache(storage).await?;
+        if let Ok(Some(hindrance)) = cache.hindrance().await {
+            return Err(storage.redis.durability_refused(hindrance).into());
+        }
+        gauge!(telemetry::DURABILITY, "mode" => storage.redis.durability.name()).set(1.0);
         let store = open_store(storage).await?;
         match cache.warnings().await {
             Ok(warnings) => warnings.iter().for_each(|text| tracing::warn!("{text}")),
@@ -253,10 +259,20 @@ impl App {
         shutdown.spawn("rebuilds", infallible(finish));
     }
 
+    /// In the words of an operator.
+    fn durability(&self) -> &'static str {
+        if self.cache.waits_for_fsync() {
+            "fsync: a like is acknowledged when it is on Redis' disk"
+        } else {
+            "aof: a like is acknowledged when Redis has it; a power cut of its machine may cost the last second"
+        }
+    }
+
     /// What has to work for the process to be ready. Without Redis reads go on and changes do not.
     fn checks(&self) -> Vec<Check> {
         let (store, cache) = (Arc::clone(&self.store), Arc::clone(&self.cache));
         let policy = Arc::clone(&self.cache);
+        let durability = Health::Note(self.durability().to_owned());
         vec![
             Check::new("database", move || {
                 let store = Arc::clone(&store);
@@ -265,6 +281,10 @@ impl App {
             Check::new("redis", move || {
                 let cache = Arc::clone(&cache);
                 async move { up(cache.ping().await.is_ok(), "does not answer") }
+            }),
+            Check::new("durability", move || {
+                let text = durability.clone();
+                async move { text }
             }),
             Check::new("redis_settings", move || {
                 let cache = Arc::clone(&policy);

@@ -18,5 +18,6 @@ pub mod worker;
 
 pub mod config;
 pub mod domain;
+pub mod fault;
 pub mod shutdown;
 pub mod telemetry;

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each part and the parts it may name. Arrows go down only.
-const MAY_KNOW: [(&str, &[&str]); 13] = [
+const MAY_KNOW: [(&str, &[&str]); 14] = [
     (
         "cli",
         &[
@@ -52,14 +52,18 @@ const MAY_KNOW: [(&str, &[&str]); 13] = [
         &["rates", "likes", "config", "domain", "telemetry"],
     ),
     ("rates", &["cache", "config", "domain", "telemetry"]),
-    ("likes", &["cache", "store", "domain", "telemetry"]),
-    ("worker", &["cache", "store", "domain", "telemetry"]),
+    ("likes", &["cache", "store", "domain", "fault", "telemetry"]),
+    (
+        "worker",
+        &["cache", "store", "domain", "fault", "telemetry"],
+    ),
     ("cache", &["domain", "telemetry"]),
-    ("store", &["domain", "telemetry"]),
+    ("store", &["domain", "fault", "telemetry"]),
     ("shutdown", &[]),
     ("telemetry", &["config"]),
     ("config", &[]),
     ("domain", &[]),
+    ("fault", &[]),
 ];
 /// Of a source file.
 const MOST_LINES: usize = 350;

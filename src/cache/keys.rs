@@ -10,6 +10,7 @@
 //! | `{likes:p}:worker` | string: token of the worker at it | seconds |
 //! | `{likes:p}:once:<activity>:<user>:<key>` | string: operation and outcome of an idempotency key | a day |
 //! | `{likes:caller:<caller>}:reads`, `:changes` | string: when the caller's allowance will be full again | by then |
+//! | `{likes:0}:fsync` | string: written before each wait for the disk | seconds |
 //! | `{likes:p}:changes` | sharded channel: `<activity> <version>` of each change | |
 
 use base64::Engine;
@@ -70,6 +71,10 @@ impl Keys {
     pub fn once(&self, change: &Change, key: &IdempotencyKey) -> String {
         let name = format!("once:{}:{}:{key}", change.activity, change.user);
         self.of(self.partition(change.activity), &name)
+    }
+
+    pub fn fsync(&self) -> String {
+        self.of(Partition(0), "fsync")
     }
 
     pub fn changes(&self, partition: Partition) -> String {

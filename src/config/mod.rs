@@ -27,7 +27,7 @@ pub use limits::Limits;
 pub use live::Live;
 pub use process::{Log, LogFormat, Process};
 pub use rates::{RateLimits, Rates};
-pub use redis::Redis;
+pub use redis::{Durability, Redis};
 pub use secret::Secret;
 pub use server::Server;
 pub use value::duration;

@@ -30,6 +30,8 @@ pub const OLDEST_EVENT_SECONDS: &str = "likewise_oldest_event_age_seconds";
 pub const DEAD_LETTERS: &str = "likewise_dead_letters_total";
 /// Times that a partition's sets were dropped because Redis came back older than SQL.
 pub const DOUBTS: &str = "likewise_partition_doubts_total";
+/// 1 for the durability that is set; label `mode` (aof, fsync).
+pub const DURABILITY: &str = "likewise_durability";
 /// Requests over HTTP; labels `path`, `status`.
 pub const HTTP_REQUESTS: &str = "likewise_http_requests_total";
 /// Seconds until the answer; label `path`.

@@ -6,7 +6,7 @@ use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 
 use super::{
-    BACKLOG, BATCH_EVENTS, CACHE_READS, CHANGES, COUNT_DRIFTS, DEAD_LETTERS, DOUBTS,
+    BACKLOG, BATCH_EVENTS, CACHE_READS, CHANGES, COUNT_DRIFTS, DEAD_LETTERS, DOUBTS, DURABILITY,
     EVENTS_PERSISTED, HTTP_CONNECTIONS, HTTP_REQUESTS, HTTP_SECONDS, LIVE_MESSAGES, LIVE_RELINKS,
     LIVE_WATCHERS, OLDEST_EVENT_SECONDS, RATE_LIMITED, REBUILD_SECONDS, REBUILDS, REQUESTS_REFUSED,
     SOCKETS, WORKER_FAILURES,
@@ -98,6 +98,11 @@ fn describe() {
         "Times that a partition's sets were dropped because Redis came back older than the database."
     );
     describe_gauge!(HTTP_CONNECTIONS, Unit::Count, "Connections over HTTP.");
+    describe_gauge!(
+        DURABILITY,
+        Unit::Count,
+        "When likes are acknowledged: in Redis (aof) or on its disk (fsync)."
+    );
     describe_counter!(
         HTTP_REQUESTS,
         Unit::Count,

@@ -9,9 +9,13 @@
     reason = "users are a, b, c; activities x, y"
 )]
 
+mod durability;
 mod faults;
 mod harness;
+mod huge;
 mod live;
+#[cfg(feature = "fault-points")]
+mod points;
 mod program;
 mod proxy;
 mod race;
@@ -21,3 +25,4 @@ mod rates;
 mod servers;
 mod service;
 mod store;
+mod traps;
