@@ -36,7 +36,7 @@ async fn a_lone_like_is_told_at_once() {
         let begun = Instant::now();
         socket.changes_until(count).await;
         let took = begun.elapsed();
-        assert!(took < Duration::from_millis(1000), "after {took:?}");
+        assert!(took < Duration::from_secs(1), "after {took:?}");
     }
     assert!(socket.is_silent_for(Duration::from_millis(500)).await);
 }
