@@ -48,7 +48,8 @@ impl Stream {
         loop {
             if let Some((event, rest)) = self.read.split_once("\n\n") {
                 let event = parsed(event);
-                self.read = rest.to_owned();
+                let taken = self.read.len() - rest.len();
+                self.read.drain(..taken);
                 match event {
                     Some(event) => return Some(event),
                     // A sign of life.
