@@ -89,16 +89,17 @@ async fn main() {
     let (done, stop) = watch::channel(false);
     let seen: Vec<Arc<Seen>> = (0..load.clients).map(|_| Arc::default()).collect();
     let permits = Arc::new(Semaphore::new(OPENING));
-    let opening = seen.iter().enumerate().map(|(number, seen)| {
+    let sockets = seen.iter().enumerate().map(|(number, seen)| {
         let (load, seen, stop) = (Arc::clone(&load), Arc::clone(seen), stop.clone());
         let (id, permits) = (id.clone(), Arc::clone(&permits));
-        async move {
-            let _permit = permits.acquire().await.unwrap();
+        tokio::spawn(async move {
+            let permit = permits.acquire().await.unwrap();
             let socket = load.open(number, &id).await;
-            tokio::spawn(read(socket, seen, stop))
-        }
+            drop(permit);
+            read(socket, seen, stop).await;
+        })
     });
-    let sockets = join_all(opening).await;
+    let sockets: Vec<_> = sockets.collect();
     while seen
         .iter()
         .any(|seen| seen.messages.load(Ordering::Relaxed) == 0)
@@ -145,14 +146,14 @@ async fn main() {
     );
 
     took.sort_unstable();
-    let at = |part: f64| took[((took.len() - 1) as f64 * part) as usize];
+    let at = |percent: usize| took[(took.len() - 1) * percent / 100];
     println!(
         "{} likes in {elapsed:.1?} ({:.0} a second), p50 {:.1?}, p99 {:.1?}, max {:.1?}",
         took.len(),
         took.len() as f64 / elapsed.as_secs_f64(),
-        at(0.5),
-        at(0.99),
-        at(1.0),
+        at(50),
+        at(99),
+        at(100),
     );
     let counts: Vec<u64> = seen
         .iter()

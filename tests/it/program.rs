@@ -5,7 +5,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::servers::Keeper;
+use crate::servers::keeper::Keeper;
 use crate::service::eventually;
 
 /// A running process. Dropping it kills it; a panic in its log fails the test.

@@ -18,7 +18,7 @@ use crate::program::Program;
 use crate::servers::Redis;
 use crate::store::{Kind, World};
 pub use details::Details;
-pub use node::Node;
+pub use node::{Node, Settings};
 pub use people::SECRET;
 pub use people::{User, id_of, key_of, user, user_id_of};
 
@@ -66,6 +66,9 @@ impl Service {
         }
         let mut serving = owned(&["--listen", "127.0.0.1:0", "--metrics-listen"]);
         serving.extend(owned(&["127.0.0.1:0", "--jwt-secret", SECRET]));
+        // Many changes in one document keep tests short.
+        serving.extend(owned(&["--max-mutations", "40", "--max-aliases", "40"]));
+        serving.extend(owned(&["--max-root-fields", "40"]));
         let node = Node::start(&[storage.clone(), serving.clone()].concat()).await;
         Self {
             world,
@@ -98,14 +101,20 @@ impl Service {
 
     /// The same with the database by another address.
     pub fn program_at(&self, database: &str, command: &str, more: &[&str]) -> Program {
+        let mut arguments = self.arguments(database, command);
+        arguments.extend(owned(more));
+        Program::start(command, &arguments)
+    }
+
+    /// The settings of a command on the same Redis and a database.
+    pub fn arguments(&self, database: &str, command: &str) -> Vec<String> {
         let mut arguments = self.storage_at(database);
         match command {
             "serve" => arguments.extend(self.serving.clone()),
             "worker" => arguments.extend(owned(&["--metrics-listen", "127.0.0.1:0"])),
             _ => {}
         }
-        arguments.extend(owned(more));
-        Program::start(command, &arguments)
+        arguments
     }
 
     fn storage_at(&self, database: &str) -> Vec<String> {

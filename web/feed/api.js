@@ -4,7 +4,8 @@ const timeout = 10_000;
 // Six tries in about ten seconds: longer than a restart of the server, shorter than a user's patience.
 const pauses = [300, 600, 1200, 2400, 4800];
 
-const likeFields = `
+/** What a heart shows. */
+export const likeFields = `
   likeCount likesChangedAt isLiked likeRank
   topLikers(first: 3) { id name }`;
 const activityFields = `

@@ -5,11 +5,13 @@
 // posts.js    the endless list
 // card.js     one post
 // heart.js    the optimistic heart
+// live.js     others' likes as they happen
 // api.js      the GraphQL API
 // words.js    sentences, numbers and times
 
 import { Api } from "./api.js";
 import { paintAvatar } from "./card.js";
+import { Live } from "./live.js";
 import { say, sayFailure } from "./messages.js";
 import { Posts } from "./posts.js";
 
@@ -105,7 +107,9 @@ async function browse() {
   posts?.close();
   posts = null;
   const ended = new AbortController();
-  const mine = { api: new Api(tokens.get(chooser.value), ended.signal), viewer: null, ended };
+  const token = tokens.get(chooser.value);
+  const live = new Live(token, (fields) => posts?.learn(fields), ended.signal);
+  const mine = { api: new Api(token, ended.signal), live, viewer: null, ended };
   session = mine;
   paintAvatar(document.getElementById("viewer-avatar"), chooser.value ? { name: chooser.value } : null);
   if (chooser.value) {

@@ -24,6 +24,8 @@ export class Posts {
   #failed = false;
   #closed = new AbortController();
   #observer;
+  #sight;
+  #inSight = new Set();
 
   constructor(session, order, actions) {
     this.#session = session;
@@ -38,6 +40,8 @@ export class Posts {
       { rootMargin: "0px 0px 200% 0px" },
     );
     this.#observer.observe(horizon);
+    // Half a screen more than can be seen, so that what comes into sight is fresh already.
+    this.#sight = new IntersectionObserver((entries) => this.#look(entries), { rootMargin: "50% 0px" });
     failure.querySelector("button").addEventListener("click", () => this.#load(), { signal: this.#closed.signal });
     this.#paintState();
   }
@@ -46,6 +50,7 @@ export class Posts {
   close() {
     this.#closed.abort();
     this.#observer.disconnect();
+    this.#sight.disconnect();
     this.#cards.clear();
     section.replaceChildren();
     this.#more = true;
@@ -62,9 +67,17 @@ export class Posts {
   }
 
   remove(id) {
-    this.#cards.get(id)?.element.remove();
+    const element = this.#cards.get(id)?.element;
+    if (element) this.#sight.unobserve(element);
+    element?.remove();
     this.#cards.delete(id);
+    if (this.#inSight.delete(id)) this.#session.live.watch([...this.#inSight]);
     this.#paintState();
+  }
+
+  /** Takes in the like fields of one activity, if it is shown. */
+  learn(fields) {
+    this.#cards.get(fields.id)?.heart.learn(fields);
   }
 
   /** Asks for the likes of everything shown, for a page that was out of sight for a while. */
@@ -72,7 +85,7 @@ export class Posts {
     const ids = [...this.#cards.keys()];
     for (let from = 0; from < ids.length; from += batch) {
       const answers = await this.#session.api.likes(ids.slice(from, from + batch));
-      for (const answer of answers) this.#cards.get(answer.id)?.heart.learn(answer);
+      for (const answer of answers) this.learn(answer);
     }
   }
 
@@ -120,7 +133,16 @@ export class Posts {
     const card = makeCard(activity, this.#session, this.#actions);
     this.#cards.set(activity.id, card);
     section[where](card.element);
+    this.#sight.observe(card.element);
     return card;
+  }
+
+  #look(entries) {
+    for (const { target, isIntersecting } of entries) {
+      if (isIntersecting) this.#inSight.add(target.dataset.id);
+      else this.#inSight.delete(target.dataset.id);
+    }
+    this.#session.live.watch([...this.#inSight]);
   }
 
   #paintState() {

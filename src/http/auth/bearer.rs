@@ -45,7 +45,7 @@ mod tests {
             };
             bearer.remaining(now).as_secs()
         };
-        assert_eq!(remaining(now + Duration::from_secs(60)), 60);
+        assert_eq!(remaining(now + Duration::from_secs(59)), 59);
         assert_eq!(remaining(now - Duration::from_secs(10)), 20);
         assert_eq!(remaining(now - Duration::from_secs(40)), 0);
     }

@@ -91,10 +91,13 @@ impl Connection {
         });
         let patience = self.patience;
         let leave = async {
-            self.socket.close(frame).await?;
+            if frame.is_some() {
+                self.socket.close(frame).await?;
+            }
             if end == End::TooLong {
                 self.read_off().await?;
             } else {
+                // This also sends the answer to a client's own farewell.
                 while self.socket.next().await.is_some_and(|it| it.is_ok()) {}
             }
             Ok::<_, Error>(())

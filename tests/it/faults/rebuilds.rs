@@ -115,10 +115,10 @@ async fn a_rebuilder_whose_lease_has_ended_puts_nothing_into_place() {
     // A later rebuilder is at it when the early one comes back.
     let (late, rows, newest) = stalled(&service, &activity).await;
     assert_eq!(rows.len(), 1);
-    assert!(!cache.commit(&early, version).await.unwrap());
+    assert!(!cache.commit(&early, version, 2).await.unwrap());
     assert!(!cache.stage(&early, &likers).await.unwrap());
     assert!(cache.stage(&late, &rows).await.unwrap());
-    assert!(cache.commit(&late, newest).await.unwrap());
+    assert!(cache.commit(&late, newest, 1).await.unwrap());
     let staging: Vec<String> = service.redis(&["KEYS", "*staging*"]).await;
     assert_eq!(staging, Vec::<String>::new());
     let _: i64 = service
@@ -147,14 +147,14 @@ async fn a_rebuild_is_void_once_an_event_waits() {
     service.unlike(&ada, &activity).await;
     service.persist().await;
     let _: String = service.redis(&["SET", &key, &held]).await;
-    assert!(!cache.commit(&lease, version).await.unwrap());
+    assert!(!cache.commit(&lease, version, 1).await.unwrap());
     // It is changed, and evicted before anything is persisted.
     service.like(&ada, &activity).await;
     service.unlike(&ada, &activity).await;
     drop_set(&service, &activity).await;
     let _: String = service.redis(&["SET", &key, &held]).await;
     assert!(cache.stage(&lease, &likers).await.unwrap());
-    assert!(!cache.commit(&lease, version).await.unwrap());
+    assert!(!cache.commit(&lease, version, 1).await.unwrap());
     assert!(matches!(
         cache.begin(key_of(&activity)).await.unwrap(),
         Begun::Pending

@@ -6,6 +6,8 @@ use likewise::config::Secret;
 use likewise::http::auth::{Grant, sign};
 use serde_json::json;
 use tokio::time::sleep;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 
 use super::socket::{Socket, WATCH};
 use super::stream::Stream;
@@ -94,4 +96,18 @@ async fn a_client_that_is_gone_is_noticed() {
     assert_eq!(gone.closed().await, None);
     there.say(json!({ "type": "ping" })).await;
     assert_eq!(there.hear().await, json!({ "type": "pong" }));
+}
+
+#[tokio::test]
+async fn a_client_that_says_goodbye_is_answered() {
+    let service = Service::start(Kind::Sqlite).await;
+    let activity = service.activity().await;
+    let mut socket = Socket::of(&service.node, None).await;
+    socket.watch(&[&activity]).await;
+    let frame = CloseFrame {
+        code: 1000.into(),
+        reason: "".into(),
+    };
+    socket.send(Message::Close(Some(frame))).await;
+    assert_eq!(socket.closed().await, Some(1000));
 }

@@ -81,12 +81,12 @@ async fn sessions_on_different_nodes_agree() {
         }
     });
     futures::future::join_all(likes).await;
-    let last_here = here.changes_until(40).await.pop().unwrap();
-    let last_there = there.changes_until(40).await.pop().unwrap();
-    assert_eq!(last_here, last_there);
+    let on_node = here.changes_until(40).await.pop().unwrap();
+    let on_other = there.changes_until(40).await.pop().unwrap();
+    assert_eq!(on_node, on_other);
     let details = service.details(None, &activity).await;
     assert_eq!(
-        last_here["likesChangedAt"].as_str(),
+        on_node["likesChangedAt"].as_str(),
         details.changed_at.as_deref()
     );
 }
