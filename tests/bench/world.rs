@@ -37,7 +37,8 @@ impl World {
     pub fn start(size: &[String]) -> Self {
         let mut folder = tempfile::Builder::new();
         let redis = Redis::start_with(&["--appendonly", "yes"]);
-        let postgres = Postgres::start(&["shared_buffers=256MB"]);
+        let postgres =
+            Postgres::start(&["shared_buffers=256MB", "fsync=on", "full_page_writes=on"]);
         let database = postgres.url("postgres");
         let run = |arguments: &[&str]| {
             let status = likewise(&database, &redis.url())
@@ -109,10 +110,7 @@ impl World {
     /// Mebibytes of all sets, once each is rebuilt, and bytes a like.
     pub fn sets_memory(&self) -> (f64, f64) {
         let mut connection = self.redis();
-        let keys: Vec<String> = redis::cmd("KEYS")
-            .arg("*:set:*")
-            .query(&mut connection)
-            .unwrap();
+        let keys = self.sets();
         let bytes: u64 = keys
             .iter()
             .map(|key| {
@@ -126,6 +124,14 @@ impl World {
         #[expect(clippy::cast_precision_loss, reason = "bytes of demo data")]
         let bytes = bytes as f64;
         (bytes / 1_048_576.0, bytes / f64::from(self.likes))
+    }
+
+    /// The keys of all sets.
+    pub fn sets(&self) -> Vec<String> {
+        redis::cmd("KEYS")
+            .arg("*:set:*")
+            .query(&mut self.redis())
+            .unwrap()
     }
 
     fn caught_up(&self) -> bool {
