@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::error::Error as StdError;
 
-use async_graphql::{ErrorExtensionValues, Response, ServerError};
+use async_graphql::{ErrorExtensionValues, Response, ServerError, Value};
 
 use crate::domain::Invalid;
 use crate::likes::{self, Outcome};
@@ -208,6 +208,15 @@ pub fn after_a_change(errors: &mut [ServerError]) {
             MAY_HAVE_HAPPENED.clone_into(&mut error.message);
         }
     }
+}
+
+/// Whether something was away for a moment.
+pub fn is_any_unavailable(errors: &[ServerError]) -> bool {
+    let unavailable = Value::from(Code::Unavailable.name());
+    errors.iter().any(|error| {
+        let extensions = error.extensions.as_ref();
+        extensions.and_then(|it| it.get("code")) == Some(&unavailable)
+    })
 }
 
 /// Whether a text is one of those that async-graphql has for a value of the wrong type or size.
