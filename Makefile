@@ -14,7 +14,7 @@ profile_of_large := --release
 seconds := $(or $(seconds_of_$(SIZE)),$(SIZE))
 
 .DEFAULT_GOAL := help
-.PHONY: attacks bench faults fuzz help huge dev test test-rust test-web lint graphiql clean
+.PHONY: attacks bench faults fuzz help huge siege dev test test-rust test-web lint graphiql clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,10 @@ bench: $(bundles) ## Measure speed and memory, as ratios of one run: ARGS="--sec
 attacks: ## Show what attacks are answered with, and what they cost
 	@cargo build --locked --release
 	@LIKEWISE_BIN=$(abspath $(target)/release/likewise) node tests/attacks/table.js
+
+siege: ## Measure what a hundred attackers do to everybody else: ARGS="--seconds 60"
+	@cargo build --locked --release
+	@LIKEWISE_BIN=$(abspath $(target)/release/likewise) node tests/attacks/siege.js $(ARGS)
 
 fuzz: ## Send random requests for a minute
 	LIKEWISE_FUZZ_SECONDS=60 cargo test --locked --test fuzz -- --nocapture
