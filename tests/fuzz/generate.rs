@@ -47,7 +47,8 @@ pub fn body(random: &mut StdRng) -> (Vec<u8>, bool) {
         break_up(random, &mut body);
     }
     let mut bytes = body.into_bytes();
-    if broken_body && random.random_ratio(1, 2) {
+    // What was broken may have nothing left.
+    if broken_body && !bytes.is_empty() && random.random_ratio(1, 2) {
         let at = random.random_range(0..bytes.len());
         bytes[at] = random.random();
     }
