@@ -14,7 +14,7 @@ profile_of_large := --release
 seconds := $(or $(seconds_of_$(SIZE)),$(SIZE))
 
 .DEFAULT_GOAL := help
-.PHONY: attacks faults fuzz help huge dev test test-rust test-web lint graphiql clean
+.PHONY: attacks bench faults fuzz help huge dev test test-rust test-web lint graphiql clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,10 @@ test-rust: $(bundles)
 test-web: $(bundles) $(browser_tests) $(client_tests)
 	cargo build --locked
 	LIKEWISE_BIN=$(abspath $(target)/debug/likewise) node --test tests/browser/*.test.js tests/clients/*.test.js tests/attacks/*.test.js
+
+bench: $(bundles) ## Measure speed and memory, as ratios of one run: ARGS="--seconds 10"
+	@script/setup bench
+	cargo test --locked --release --test bench -- $(ARGS)
 
 attacks: ## Show what attacks are answered with, and what they cost
 	@cargo build --locked --release

@@ -47,6 +47,9 @@ pub const POINTS: [&str; 41] = [
 ];
 
 /// Ends the process at once if this is the point that `LIKEWISE_FAULT_POINT` names.
+///
+/// # Panics
+/// The point is not in the list.
 #[cfg(feature = "fault-points")]
 pub fn point(name: &str) {
     assert!(POINTS.contains(&name), "{name} is not in the list");

@@ -77,7 +77,7 @@ impl Rates {
     /// It cannot be the name of a header.
     pub fn client_address_header(&self) -> Result<Option<HeaderName>, Invalid> {
         let name = self.client_address_header.as_deref();
-        let name = name.map(|name| name.parse::<HeaderName>()).transpose();
+        let name = name.map(str::parse::<HeaderName>).transpose();
         let reason = "is not the name of a header, such as X-Forwarded-For";
         name.map_err(|_| Invalid::new("LIKEWISE_CLIENT_ADDRESS_HEADER", reason))
     }

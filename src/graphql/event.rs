@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_graphql::extensions::{Extension, ExtensionContext, ExtensionFactory, NextExecute};
-use async_graphql::{Data, Response};
+use async_graphql::{Context, Data, Response};
 
 use super::context::{Degraded, Scope, Viewer};
 use super::document::Survey;
+use super::error::{self, Error, Result};
 use super::shape::Shape;
 use crate::domain::Timestamp;
 use crate::likes::Likes;
@@ -20,6 +21,7 @@ pub struct Events {
     survey: Survey,
     shape: Shape,
     executed: AtomicBool,
+    failed: AtomicBool,
 }
 
 impl Events {
@@ -31,12 +33,27 @@ impl Events {
             survey,
             shape,
             executed: AtomicBool::new(false),
+            failed: AtomicBool::new(false),
         }
+    }
+
+    /// Those of the subscription that a resolver works for.
+    ///
+    /// # Errors
+    /// Only if the schema was executed past `graphql::subscribe`.
+    pub fn of<'a>(context: &Context<'a>) -> Result<&'a Arc<Self>> {
+        let events = context.data_opt::<Arc<Self>>();
+        events.ok_or_else(|| Error::internal("a subscription without its events"))
     }
 
     /// Whether there has been an event since the last time; without one, the subscription was refused.
     pub fn take_executed(&self) -> bool {
         self.executed.swap(false, Ordering::Relaxed)
+    }
+
+    /// Whether the event before could not be shown because something was away.
+    pub fn take_failed(&self) -> bool {
+        self.failed.swap(false, Ordering::Relaxed)
     }
 
     fn scope(&self) -> Scope {
@@ -76,6 +93,8 @@ impl Extension for Scopes {
         data.insert(scope);
         let mut response = next.run_with_data(context, operation, data).await;
         events.executed.store(true, Ordering::Relaxed);
+        let failed = error::is_any_unavailable(&response.errors);
+        events.failed.store(failed, Ordering::Relaxed);
         events.shape.fit(&mut response);
         degraded.tell(&mut response);
         response

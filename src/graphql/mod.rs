@@ -57,10 +57,12 @@ type Executed = async_graphql::Schema<Query, Mutation, Root>;
 
 /// Makes the schema. Without introspection it tells nobody what is in it.
 pub fn schema(likes: Likes, introspection: bool) -> Schema {
-    let builder = || match introspection {
-        true => builder(),
+    let builder = || {
+        if introspection {
+            return builder();
+        }
         // Suggestions tell the schema name by name.
-        false => builder().disable_introspection().disable_suggestions(),
+        builder().disable_introspection().disable_suggestions()
     };
     Schema {
         likes,

@@ -1,5 +1,7 @@
 //! What can be watched.
 
+use std::sync::Arc;
+
 use async_graphql::{Context, ID, Object, Subscription};
 use futures::Stream;
 use futures::stream::unfold;
@@ -7,6 +9,7 @@ use futures::stream::unfold;
 use super::activity::Activity;
 use super::context::Scope;
 use super::error::{Error, Result};
+use super::event::Events;
 use super::id;
 use crate::likes::Fresh;
 
@@ -69,9 +72,18 @@ impl Root {
             None
         };
         let watch = scope.likes.watch(&keys, viewer, scope.look)?;
-        Ok(unfold(watch, async |mut watch| {
-            let fresh = watch.next().await?;
-            Some((LikeChange(fresh), watch))
+        let events = Arc::clone(Events::of(ctx)?);
+        Ok(unfold((watch, None), move |(mut watch, last)| {
+            let events = Arc::clone(&events);
+            async move {
+                // The event before has been shown by now, or has not.
+                if let Some(last) = last.filter(|_| events.take_failed()) {
+                    watch.again(last).await;
+                }
+                let fresh = watch.next().await?;
+                let last = Some(fresh.activity);
+                Some((LikeChange(fresh), (watch, last)))
+            }
         }))
     }
 }

@@ -24,7 +24,8 @@ pub(super) struct Failure {
     outcome: Option<&'static str>,
     limit: Option<&'static str>,
     message: String,
-    header: Option<(HeaderName, HeaderValue)>,
+    // Few have one, and each answer has room for a failure.
+    header: Option<Box<(HeaderName, HeaderValue)>>,
 }
 
 impl Failure {
@@ -40,7 +41,7 @@ impl Failure {
     }
 
     fn with_header(mut self, name: HeaderName, value: &'static str) -> Self {
-        self.header = Some((name, HeaderValue::from_static(value)));
+        self.header = Some(Box::new((name, HeaderValue::from_static(value))));
         self
     }
 
@@ -168,7 +169,7 @@ impl Failure {
 
 impl IntoResponse for Failure {
     fn into_response(mut self) -> Response {
-        let headers = HeaderMap::from_iter(self.header.take());
+        let headers = HeaderMap::from_iter(self.header.take().map(|header| *header));
         let (status, code) = (self.status, self.code);
         let body = Json(json!({ "errors": [self.into_error()] }));
         let mut response = (status, headers, body).into_response();

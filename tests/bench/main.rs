@@ -45,6 +45,7 @@ fn feed(first: u32) -> String {
 fn main() {
     let arguments = Arguments::parse();
     let world = World::start(&arguments.size);
+    load::warm(&world, arguments.connections);
     println!(
         "{} users, {} activities, {} likes; {} connections, {} s each\n",
         arguments.size[0],

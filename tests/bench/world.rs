@@ -1,7 +1,6 @@
 //! One node on a Redis and a Postgres of its own, with data like that of real feeds.
 
 use std::net::TcpStream;
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -38,7 +37,8 @@ impl World {
     pub fn start(size: &[String]) -> Self {
         let mut folder = tempfile::Builder::new();
         let redis = Redis::start_with(&["--appendonly", "yes"]);
-        let postgres = Postgres::start(&["shared_buffers=256MB"]);
+        let postgres =
+            Postgres::start(&["shared_buffers=256MB", "fsync=on", "full_page_writes=on"]);
         let database = postgres.url("postgres");
         let run = |arguments: &[&str]| {
             let status = likewise(&database, &redis.url())
@@ -110,10 +110,7 @@ impl World {
     /// Mebibytes of all sets, once each is rebuilt, and bytes a like.
     pub fn sets_memory(&self) -> (f64, f64) {
         let mut connection = self.redis();
-        let keys: Vec<String> = redis::cmd("KEYS")
-            .arg("*:set:*")
-            .query(&mut connection)
-            .unwrap();
+        let keys = self.sets();
         let bytes: u64 = keys
             .iter()
             .map(|key| {
@@ -129,9 +126,12 @@ impl World {
         (bytes / 1_048_576.0, bytes / f64::from(self.likes))
     }
 
-    /// The benchmark of Postgres' own.
-    pub fn pgbench(&self) -> PathBuf {
-        self.postgres.program("pgbench")
+    /// The keys of all sets.
+    pub fn sets(&self) -> Vec<String> {
+        redis::cmd("KEYS")
+            .arg("*:set:*")
+            .query(&mut self.redis())
+            .unwrap()
     }
 
     fn caught_up(&self) -> bool {

@@ -38,7 +38,8 @@ export async function visit(browser, origin, options, story) {
       },
     );
     const page = await context.newPage();
-    page.setDefaultTimeout(10_000);
+    // A machine that has much else to do is slow; nothing here is measured.
+    page.setDefaultTimeout(45_000);
     page.on("console", (message) => {
       if (message.type() === "error") problems.push(`${message.text()} (${message.location().url})`);
     });
@@ -62,7 +63,7 @@ export async function picture(page, name) {
 
 /** Waits until `look()` is true; what a page shows may take a moment. */
 export async function eventually(look, what) {
-  const deadline = Date.now() + 10_000;
+  const deadline = Date.now() + 45_000;
   while (!(await look())) {
     if (Date.now() > deadline) assert.fail(`never came true: ${what}`);
     await new Promise((done) => setTimeout(done, 25));

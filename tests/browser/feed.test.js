@@ -21,7 +21,7 @@ describe("the feed page", () => {
   });
 
   const story = (name, tell, options = {}) =>
-    test(name, { timeout: 120_000 }, () => visit(browser, service.origin, options, tell));
+    test(name, { timeout: 300_000 }, () => visit(browser, service.origin, options, tell));
 
   for (const [where, options] of [
     ["desktop", {}],

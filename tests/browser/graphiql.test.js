@@ -17,7 +17,7 @@ describe("GraphiQL", () => {
   });
 
   const story = (name, tell, options = {}) =>
-    test(name, { timeout: 60_000 }, () => visit(browser, service.origin, options, tell));
+    test(name, { timeout: 300_000 }, () => visit(browser, service.origin, options, tell));
 
   async function open(page) {
     await page.goto(`${service.origin}/graphql`);

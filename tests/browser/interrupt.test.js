@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { eventually } from "./browser.js";
 import { startService } from "./service.js";
 
-test("Ctrl-C ends the service and its Redis within seconds", { timeout: 120_000 }, async () => {
+test("Ctrl-C ends the service and its Redis within seconds", { timeout: 300_000 }, async () => {
   const service = await startService();
   try {
     const processes = await service.processes();

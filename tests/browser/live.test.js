@@ -23,7 +23,7 @@ describe("likes of others", () => {
     await service?.stop();
   });
 
-  const story = (name, tell) => test(name, { timeout: 120_000 }, () => visit(browser, service.origin, {}, tell));
+  const story = (name, tell) => test(name, { timeout: 300_000 }, () => visit(browser, service.origin, {}, tell));
 
   /** A post that nobody likes yet, at the top of the feed. */
   async function post(title) {

@@ -31,7 +31,7 @@ pub struct Arguments {
     pub clients: u16,
 
     /// How many activities they like, the first ones much more often than the others
-    #[arg(long, default_value_t = 40, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, default_value_t = 24, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub activities: u16,
 
     /// How many operations a second the clients aim at together; retries come on top
@@ -61,7 +61,8 @@ pub struct Arguments {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Fsync {
-    /// Before it answers. What is acknowledged survives a kill, without exception
+    /// Before it answers. What is acknowledged survives a kill, without exception. The file lies in
+    /// memory where the system has a folder for that, so that the run does not measure the disk
     Always,
     /// Once a second. A write may then wait while the disk is busy, so that a kill may take
     /// what was acknowledged in the last moments; the checks allow for three seconds

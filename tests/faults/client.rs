@@ -12,7 +12,7 @@ use crate::record::{Action, Operation, Outcome};
 use crate::world::{Cast, World};
 
 /// Users that belong to one client alone.
-pub const OWN_USERS: u16 = 4;
+pub const OWN_USERS: u16 = 3;
 /// How often one change is tried.
 const TRIES: usize = 8;
 /// The pause before another try, in milliseconds.

@@ -15,6 +15,7 @@ mod inside;
 mod plan;
 mod process;
 mod proxy;
+mod pulse;
 mod record;
 mod report;
 mod rest;
@@ -112,6 +113,7 @@ async fn run(arguments: &Arguments, seed: u64) -> bool {
         recovered: rest.recovered,
         drained,
         evicted: rest.evicted,
+        late: world.pulse.late(),
         unasked: world.processes.iter().map(process::Process::unasked).sum(),
     };
     let text = report.text();

@@ -23,6 +23,8 @@ pub struct Report<'a> {
     pub recovered: Option<Duration>,
     pub drained: Option<Duration>,
     pub evicted: u64,
+    /// How much time the machine did not have for the run.
+    pub late: Duration,
     /// How often processes ended by themselves.
     pub unasked: u32,
 }
@@ -136,9 +138,11 @@ impl Report<'_> {
         };
         let (recovered, drained) = (told(self.recovered), told(self.drained));
         let peak = self.peak_backlog;
+        let late = self.late.as_secs_f64();
         format!(
             "recovery    both nodes worked {recovered} after the last fault, SQL had caught up {drained} \
-             after the last change; peak backlog {peak} events"
+             after the last change; peak backlog {peak} events\nmachine     busy with something else \
+             for {late:.1} s"
         )
     }
 }

@@ -26,10 +26,11 @@ pub async fn recovered(
     cast: &Cast,
     operations: &mut Vec<Operation>,
 ) -> Result<Duration, Violation> {
-    let begun = Instant::now();
+    let (begun, late) = (Instant::now(), world.pulse.late());
     for node in NODES {
         loop {
-            if begun.elapsed() > RECOVERY {
+            let waited = world.pulse.late().saturating_sub(late);
+            if begun.elapsed() > RECOVERY + waited {
                 let text = format!(
                     "node {} does not work {RECOVERY:?} after the last fault",
                     node + 1

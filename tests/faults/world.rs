@@ -1,5 +1,6 @@
 //! Everything that is started for a run: servers, wires, processes, and whom and what the clients know.
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -12,10 +13,11 @@ use sqlx::{Connection, PgConnection};
 use tokio::sync::Mutex;
 
 use crate::api::{Api, User};
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Fsync};
 use crate::plan::{NODES, REDIS, SQL};
 use crate::process::Process;
 use crate::proxy::Wire;
+use crate::pulse::Pulse;
 use crate::record::Micros;
 use crate::servers::{Postgres, Redis, free_port};
 
@@ -39,6 +41,7 @@ pub struct World {
     pub wires: Vec<[Wire; 2]>,
     pub api: Api,
     pub clock: Clock,
+    pub pulse: Pulse,
     redis_url: String,
     sql_url: String,
 }
@@ -70,7 +73,10 @@ impl World {
         // A low limit has the file rewritten in the middle of the run, too.
         let settings = ["--appendonly", "yes", "--appendfsync", fsync];
         let rewrite = ["--auto-aof-rewrite-min-size", "8mb"];
-        let redis = Redis::start_with(&[&settings[..], &rewrite[..]].concat());
+        let redis = Redis::start_in(
+            &folder_of_files(arguments.fsync),
+            &[&settings[..], &rewrite[..]].concat(),
+        );
         let postgres = Postgres::start(&[]);
         let (redis_url, sql_url) = (redis.url(), postgres.url("postgres"));
         let program = program();
@@ -115,6 +121,7 @@ impl World {
             processes,
             wires,
             clock: Clock(Instant::now()),
+            pulse: Pulse::start(),
             redis_url,
             sql_url,
         };
@@ -194,6 +201,16 @@ impl Cast {
     pub fn activity(&self, key: i64) -> Option<u16> {
         place(&self.activity_keys, key)
     }
+}
+
+/// With an fsync before each answer, Redis is as fast as the disk, and beside a build that is not fast at
+/// all. Nobody cuts the power here, so memory keeps what is written as well as a disk does.
+fn folder_of_files(fsync: Fsync) -> PathBuf {
+    let memory = Path::new("/dev/shm");
+    if fsync == Fsync::Always && memory.is_dir() {
+        return memory.to_owned();
+    }
+    std::env::temp_dir()
 }
 
 fn place(keys: &[i64], key: i64) -> Option<u16> {

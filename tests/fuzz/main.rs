@@ -2,7 +2,7 @@
 //!
 //! This is no fuzzer that watches which code it reaches, as those need a nightly compiler: a generator writes
 //! documents by the grammar, breaks some of them, and goes on until its time is over. It prints the seed of what
-//! failed; LIKEWISE_FUZZ_SEED repeats it. LIKEWISE_FUZZ_SECONDS is how long it goes on: `make fuzz` takes a minute.
+//! failed; `LIKEWISE_FUZZ_SEED` repeats it. `LIKEWISE_FUZZ_SECONDS` is how long it goes on: `make fuzz` takes a minute.
 
 #![expect(
     clippy::unwrap_used,
@@ -91,7 +91,7 @@ async fn api() -> Router {
         gate: Gate::new(Limits::default(), Rates::off(), Documents::none()),
         client_address_header: None,
         connections: Connections::default(),
-        request_timeout: Duration::from_secs(60),
+        request_timeout: Duration::from_mins(1),
         demo: None,
     })
 }

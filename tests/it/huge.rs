@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::servers::Redis;
 use crate::service::{Service, eventually, key_of, user};
-use crate::store::Kind;
+use crate::store::{Kind, identity};
 use pings::Pings;
 
 /// Rows written in one go.
@@ -64,10 +64,14 @@ async fn transactions(service: &Service) -> i64 {
 async fn an_activity_that_very_many_like_holds_nobody_up() {
     let service = start().await;
     let activity = service.activity().await;
-    let likers = size(1_000_000);
+    let crowd = size(1_000_000);
     let store = service.node.app.store();
-    let users = service.world.crowd(likers).await;
-    for (part, users) in users.chunks(LOADED_AT_ONCE).enumerate() {
+    for part in 0..crowd.div_ceil(LOADED_AT_ONCE) {
+        let numbers = part * LOADED_AT_ONCE..crowd.min((part + 1) * LOADED_AT_ONCE);
+        let identities: Vec<_> = numbers
+            .map(|number| identity(&format!("liker {number}")))
+            .collect();
+        let users = store.load_users(&identities).await.unwrap();
         let like = |(place, &user): (usize, &_)| {
             let at = i64::try_from(part * LOADED_AT_ONCE + place).unwrap();
             let at = Timestamp(1_700_000_000_000_000 + at);
@@ -76,7 +80,7 @@ async fn an_activity_that_very_many_like_holds_nobody_up() {
         let likes: Vec<_> = users.iter().enumerate().map(like).collect();
         store.load_likes(&likes).await.unwrap();
     }
-    println!("{likers} likers of one activity");
+    println!("{crowd} likers of one activity");
     let url = service.redis.url();
 
     let (begun, pings) = (Instant::now(), Pings::start(&url));
@@ -85,7 +89,7 @@ async fn an_activity_that_very_many_like_holds_nobody_up() {
 
     let (begun, pings) = (Instant::now(), Pings::start(&url));
     let details = service.details(None, &activity).await;
-    assert_eq!(details.count, i64::try_from(likers).unwrap());
+    assert_eq!(details.count, i64::try_from(crowd).unwrap());
     report(&service, "first read, cold, from SQL", begun, pings).await;
 
     let (begun, pings) = (Instant::now(), Pings::start(&url));
@@ -151,8 +155,8 @@ async fn an_activity_that_very_many_turn_to_at_once_holds_nobody_up() {
     let service = start().await;
     let activity = service.activity().await;
     let url = service.redis.url();
-    let likers = size(5_000);
-    let users: Vec<_> = (0..likers)
+    let crowd = size(5_000);
+    let users: Vec<_> = (0..crowd)
         .map(|number| user(&format!("user {number}")))
         .collect();
 
@@ -160,7 +164,7 @@ async fn an_activity_that_very_many_turn_to_at_once_holds_nobody_up() {
     let likes = futures::stream::iter(&users).map(|user| service.like(user, &activity));
     let liked: Vec<_> = likes.buffer_unordered(AT_ONCE).collect().await;
     assert!(liked.iter().all(|liked| liked["changed"] == true));
-    report(&service, &format!("{likers} users like it"), begun, pings).await;
+    report(&service, &format!("{crowd} users like it"), begun, pings).await;
     eventually("it is persisted", async || {
         let pending: i64 = service
             .redis(&["HLEN", &service.redis_key("pending", &activity)])
@@ -181,7 +185,7 @@ async fn an_activity_that_very_many_turn_to_at_once_holds_nobody_up() {
         .await;
     assert!(
         read.iter()
-            .all(|details| details.count == i64::try_from(likers).unwrap())
+            .all(|details| details.count == i64::try_from(crowd).unwrap())
     );
     report(&service, &format!("{readers} readers, cold"), begun, pings).await;
     println!(

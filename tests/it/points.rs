@@ -52,7 +52,10 @@ fn the_list_has_every_point_of_the_source_once() {
 }
 
 async fn crash_everywhere(kind: Kind, points: &[&'static str]) {
-    let crashes = points.iter().map(|&point| crash(kind, point));
+    // `FAULT_POINT` tries one of them alone.
+    let wanted = std::env::var("FAULT_POINT").unwrap_or_default();
+    let points = points.iter().filter(|point| point.starts_with(&wanted));
+    let crashes = points.map(|&point| crash(kind, point));
     let crashes = futures::stream::iter(crashes).buffer_unordered(AT_ONCE);
     crashes.collect::<Vec<()>>().await;
 }
@@ -80,13 +83,22 @@ async fn crash(kind: Kind, point: &'static str) {
     serve.end().await;
     assert_eq!(serve.code(), Some(0), "{point}");
     for arguments in [&["--repair"][..], &[]] {
-        let mut reconcile = Child::start(&scene, "reconcile", arguments, None).await;
-        reconcile.wait().await;
-        assert_eq!(
-            reconcile.code(),
-            Some(0),
-            "{point}: reconcile {arguments:?}"
-        );
+        reconcile(&scene, point, arguments).await;
     }
     scene.check(point, &answers).await;
+}
+
+/// Nothing differs, or all is healed. A machine under load may keep it from Redis for a moment: then it
+/// tells nothing, and is started again.
+async fn reconcile(scene: &Scene, point: &str, arguments: &[&str]) {
+    for _ in 0..5 {
+        let mut reconcile = Child::start(scene, "reconcile", arguments, None).await;
+        reconcile.wait().await;
+        let told = std::fs::read_to_string(scene.folder().join("told")).unwrap();
+        if reconcile.code() == Some(0) {
+            return;
+        }
+        assert_eq!(told, "", "{point}: {:?}", reconcile.last_words);
+    }
+    panic!("{point}: reconcile cannot finish");
 }

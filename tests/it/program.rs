@@ -79,8 +79,7 @@ impl Program {
 impl Drop for Program {
     fn drop(&mut self) {
         let log = self.log();
-        if log.contains("panicked") && !std::thread::panicking() {
-            panic!("the process panicked: {log}");
-        }
+        let is_calm = !log.contains("panicked") || std::thread::panicking();
+        assert!(is_calm, "the process panicked: {log}");
     }
 }

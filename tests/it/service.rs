@@ -2,6 +2,7 @@
 //! run only when the test says so.
 
 mod details;
+mod documents;
 mod node;
 mod people;
 mod rest;
@@ -18,6 +19,7 @@ use crate::program::Program;
 use crate::servers::Redis;
 use crate::store::{Kind, World};
 pub use details::Details;
+pub use documents::{LIKES, change, toggles};
 pub use node::{Node, Settings};
 pub use people::SECRET;
 pub use people::{User, id_of, key_of, user, user_id_of};
@@ -25,11 +27,7 @@ pub use people::{User, id_of, key_of, user, user_id_of};
 /// Partitions of the databases that the tests make.
 const PARTITIONS: &str = "8";
 /// A machine under load is slow; what takes longer than this has failed.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// All fields about likes of an activity.
-pub const LIKES: &str =
-    "id likeCount isLiked likeRank likesChangedAt topLikers(first: 50) { name }";
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A Redis, a database and nodes.
 pub struct Service {
@@ -90,7 +88,7 @@ impl Service {
     pub async fn node_by(&self, redis: &str) -> Node {
         let mut storage = self.storage.clone();
         let at = storage.iter().position(|it| *it == self.redis.url());
-        storage[at.unwrap()] = redis.to_owned();
+        redis.clone_into(&mut storage[at.unwrap()]);
         Node::start(&[storage, self.serving.clone()].concat()).await
     }
 
@@ -315,27 +313,6 @@ pub async fn drain(worker: &Worker, places: &mut [Place]) -> usize {
         }
     }
     persisted
-}
-
-/// The body of a change, which `Service::post` may send anywhere.
-pub fn change(mutation: &str, activity: &str, key: Option<&str>) -> Value {
-    let query = format!(
-        "mutation($input: LikeInput!) {{
-            {mutation}(input: $input) {{ liked changed activity {{ {LIKES} }} }} }}"
-    );
-    let input = json!({ "activityId": activity, "idempotencyKey": key });
-    json!({ "query": query, "variables": { "input": input } })
-}
-
-/// A document that toggles a like so many times, one after the other, and asks for little.
-pub fn toggles(activity: &str, count: usize) -> Value {
-    let mut query = format!("mutation {{ ");
-    for turn in 0..count {
-        let toggle =
-            format!("t{turn}: toggleLike(input: {{ activityId: {activity:?} }}) {{ liked }} ");
-        query.push_str(&toggle);
-    }
-    json!({ "query": query + "}" })
 }
 
 /// Asks until the answer is yes.

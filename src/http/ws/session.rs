@@ -100,18 +100,19 @@ impl Session {
                 () = stop.cancelled() => Err(RESTART),
                 () = sleep_until(init), if !self.is_known => Err(NO_INIT),
                 () = sleep_until(self.expiry.unwrap_or(init)), if self.expiry.is_some() => Err(EXPIRED),
-                _ = ping.tick() => {
-                    if heard.elapsed() > settings.socket_ping * 2 {
-                        Err(End::Gone)
-                    } else {
-                        self.connection.send(Message::Ping(Bytes::new())).await
-                    }
-                }
                 received = self.connection.receive() => {
                     heard = Instant::now();
                     match received {
                         Ok(message) => self.hear(message).await,
                         Err(end) => Err(end),
+                    }
+                }
+                // After what has been received: a pong may have waited behind a slow answer.
+                _ = ping.tick() => {
+                    if heard.elapsed() > settings.socket_ping * 2 {
+                        Err(End::Gone)
+                    } else {
+                        self.connection.send(Message::Ping(Bytes::new())).await
                     }
                 }
                 output = self.operations.next() => {

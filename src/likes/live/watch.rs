@@ -78,6 +78,15 @@ impl Watch {
         }
     }
 
+    /// Tells of an activity once more, a moment later: what was told of it did not reach its reader.
+    pub async fn again(&mut self, activity: ActivityId) {
+        self.told.remove(&activity);
+        if !self.order.contains(&activity) {
+            self.order.push_back(activity);
+        }
+        sleep(PAUSE).await;
+    }
+
     /// Puts what has been marked in line. Whether the end has come.
     fn take_marks(&mut self) -> bool {
         let marks = self.seat.take();

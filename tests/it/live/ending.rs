@@ -42,7 +42,7 @@ async fn a_socket_lives_as_long_as_its_token() {
     socket.watch(&[&activity]).await;
     assert_eq!(socket.closed().await, Some(4403));
     let took = begun.elapsed();
-    assert!(took < Duration::from_secs(5), "after {took:?}");
+    assert!(took < Duration::from_secs(10), "after {took:?}");
 }
 
 #[tokio::test]
@@ -57,7 +57,7 @@ async fn an_event_stream_lives_as_long_as_its_token() {
     // The client may come back, so that nothing says that all is complete.
     assert_eq!(stream.next().await, None);
     let took = begun.elapsed();
-    assert!(took < Duration::from_secs(5), "after {took:?}");
+    assert!(took < Duration::from_secs(10), "after {took:?}");
 }
 
 #[tokio::test]
@@ -77,18 +77,18 @@ async fn sockets_and_streams_are_told_of_the_end_of_the_process() {
     let (end, last, ()) = tokio::join!(socket.closed(), stream.next(), node.stop());
     assert_eq!((end, last), (Some(1012), None));
     let took = begun.elapsed();
-    assert!(took < Duration::from_secs(5), "after {took:?}");
+    assert!(took < Duration::from_secs(10), "after {took:?}");
 }
 
 #[tokio::test]
 async fn a_client_that_is_gone_is_noticed() {
-    let often = ["--socket-ping", "200ms"];
+    let often = ["--socket-ping", "1s"];
     let service = Service::start_with(Kind::Sqlite, Redis::start(), &often).await;
     // A client answers pings while it reads, and this one does not read.
     let mut gone = Socket::of(&service.node, None).await;
     let mut there = Socket::of(&service.node, None).await;
     let begun = Instant::now();
-    while begun.elapsed() < Duration::from_secs(2) {
+    while begun.elapsed() < Duration::from_secs(5) {
         there.say(json!({ "type": "ping" })).await;
         assert_eq!(there.hear().await, json!({ "type": "pong" }));
         sleep(Duration::from_millis(100)).await;

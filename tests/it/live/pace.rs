@@ -36,7 +36,7 @@ async fn a_lone_like_is_told_at_once() {
         let begun = Instant::now();
         socket.changes_until(count).await;
         let took = begun.elapsed();
-        assert!(took < Duration::from_millis(1000), "after {took:?}");
+        assert!(took < Duration::from_secs(3), "after {took:?}");
     }
     assert!(socket.is_silent_for(Duration::from_millis(500)).await);
 }
@@ -75,7 +75,7 @@ async fn a_slow_reader_gets_fewer_messages_and_then_the_newest_state() {
         .await;
     let activity = data["createActivity"]["activity"]["id"].as_str().unwrap();
     // Some 250 KB a message: the network's buffers hold a few seconds of them.
-    let bodies: String = (0..25).map(|number| format!("b{number}: body ")).collect();
+    let bodies: String = (0..25).flat_map(|it| [format!("b{it}: body ")]).collect();
     let query = format!(
         "subscription($ids: [ID!]!) {{ likesChanged(activityIds: $ids) {{
             activity {{ likeCount {bodies} }} }} }}"

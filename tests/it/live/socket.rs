@@ -15,7 +15,7 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 use crate::service::{Node, User};
 
 /// Longer than anything takes on a busy machine, and shorter than anybody's patience.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What is watched in most tests.
 pub const WATCH: &str = "subscription($ids: [ID!]!) { likesChanged(activityIds: $ids) {
@@ -134,12 +134,15 @@ impl Socket {
     }
 
     async fn next(&mut self) -> Option<Result<Message, Error>> {
-        loop {
-            let next = timeout(PATIENCE, self.0.next()).await;
-            match next.expect("the server says nothing") {
-                Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
-                other => return other,
+        let next = async {
+            loop {
+                match self.0.next().await {
+                    Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                    other => return other,
+                }
             }
-        }
+        };
+        let next = timeout(PATIENCE, next).await;
+        next.expect("the server says nothing")
     }
 }

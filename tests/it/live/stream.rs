@@ -46,14 +46,13 @@ impl Stream {
     /// The next event; None after the last.
     pub async fn next(&mut self) -> Option<Event> {
         loop {
-            if let Some((event, rest)) = self.read.split_once("\n\n") {
-                let event = parsed(event);
-                self.read = rest.to_owned();
-                match event {
-                    Some(event) => return Some(event),
-                    // A sign of life.
-                    None => continue,
+            if let Some(end) = self.read.find("\n\n") {
+                let event: String = self.read.drain(..end + 2).collect();
+                // Whatever is no event is a sign of life.
+                if let Some(event) = parsed(&event) {
+                    return Some(event);
                 }
+                continue;
             }
             let chunk = self.response.chunk().await.expect("the stream broke off")?;
             self.read.push_str(str::from_utf8(&chunk).unwrap());

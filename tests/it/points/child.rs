@@ -42,7 +42,8 @@ impl Child {
         if let Some(point) = point {
             program.env("LIKEWISE_FAULT_POINT", point);
         }
-        program.stdout(Stdio::null()).stderr(Stdio::piped());
+        let told = std::fs::File::create(scene.folder().join("told")).unwrap();
+        program.stdout(told).stderr(Stdio::piped());
         let mut process = program.kill_on_drop(true).spawn().unwrap();
         let log = BufReader::new(process.stderr.take().unwrap()).lines();
         let mut child = Self {

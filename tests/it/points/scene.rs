@@ -30,6 +30,7 @@ pub struct Scene {
     /// By part, each in a partition of its own.
     parts: BTreeMap<&'static str, String>,
     wishes: Vec<Wish>,
+    folder: tempfile::TempDir,
 }
 
 impl Scene {
@@ -49,6 +50,7 @@ impl Scene {
         service.persist().await;
         let scene = Self {
             wishes: wishes(&parts),
+            folder: tempfile::tempdir().unwrap(),
             client: reqwest::Client::new(),
             service,
             parts,
@@ -93,6 +95,11 @@ impl Scene {
         });
         let set = service.redis_key("set", &id_of(orphan.unwrap()));
         let _: i64 = service.redis(&["ZADD", &set, "0", "-"]).await;
+    }
+
+    /// Where the program's output goes.
+    pub fn folder(&self) -> &std::path::Path {
+        self.folder.path()
     }
 
     /// The settings of a command on this service.

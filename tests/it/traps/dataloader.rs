@@ -31,11 +31,11 @@ async fn a_dropped_leader_leaves_its_siblings_without_an_answer() {
     let mut context = Context::from_waker(Waker::noop());
     let mut sibling = pin!(loader.try_load(2));
     {
-        let mut leader = pin!(loader.try_load(1));
+        let mut first = pin!(loader.try_load(1));
         // Both ask, then the first loads for both.
-        assert!(leader.as_mut().poll(&mut context).is_pending());
+        assert!(first.as_mut().poll(&mut context).is_pending());
         assert!(sibling.as_mut().poll(&mut context).is_pending());
-        assert!(leader.as_mut().poll(&mut context).is_pending());
+        assert!(first.as_mut().poll(&mut context).is_pending());
     }
     assert!(sibling.await.is_err(), "dataloader has been mended");
 }

