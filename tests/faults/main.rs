@@ -95,7 +95,7 @@ async fn run(arguments: &Arguments, seed: u64) -> bool {
     println!("comparing API, Redis and SQL");
     rest::look_around(&world, &cast, &mut record.operations).await;
     violations.extend(rest::agree(&world, &cast).await);
-    violations.extend(rest::reconciled(&world).err());
+    violations.extend(rest::reconciled(&world).await.err());
     violations.extend(rest::calm(&world));
     let strange = world.api.strange().into_iter();
     violations.extend(strange.map(|text| Violation::new(check::Kind::Torn, text)));

@@ -4,6 +4,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use sqlx::PgConnection;
+use tokio::task::block_in_place;
 use tokio::time::{Instant, sleep};
 
 use crate::api::Listed;
@@ -19,6 +20,9 @@ const RECOVERY: Duration = Duration::from_secs(10);
 const DRAIN: Duration = Duration::from_secs(30);
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(50);
+/// How often to ask for something that has to be answered now, and the pause before another try.
+const TRIES: usize = 5;
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// Waits until both nodes are ready and take a change of the probing user.
 pub async fn recovered(
@@ -151,8 +155,8 @@ pub async fn agree(world: &World, cast: &Cast) -> Vec<Violation> {
             violations.push(Violation::new(Kind::Torn, text));
         }
         let mut views = vec![
-            ("node 1", world.api.likers(0, &cast.activities[place]).await),
-            ("node 2", world.api.likers(1, &cast.activities[place]).await),
+            ("node 1", likers(world, 0, &cast.activities[place]).await),
+            ("node 2", likers(world, 1, &cast.activities[place]).await),
         ];
         match set(&mut redis, *key).await {
             Some((version, members)) => {
@@ -172,7 +176,7 @@ pub async fn agree(world: &World, cast: &Cast) -> Vec<Violation> {
             .query_async(&mut redis)
             .await
             .unwrap();
-        let cold = world.api.likers(0, &cast.activities[place]).await;
+        let cold = likers(world, 0, &cast.activities[place]).await;
         views.push(("node 1, with a cold cache,", cold));
         for (who, likers) in views {
             if likers.as_ref() != Some(&rows) {
@@ -182,6 +186,17 @@ pub async fn agree(world: &World, cast: &Cast) -> Vec<Violation> {
         }
     }
     violations
+}
+
+/// All likers of an activity as a node tells them. A busy machine may need a second try.
+async fn likers(world: &World, node: usize, activity: &str) -> Option<Vec<Listed>> {
+    for _ in 0..TRIES {
+        if let Some(likers) = world.api.likers(node, activity).await {
+            return Some(likers);
+        }
+        sleep(PAUSE).await;
+    }
+    None
 }
 
 /// Likers in the order of their likes, as SQL keeps them.
@@ -234,21 +249,24 @@ fn micros(score: f64) -> i64 {
 }
 
 /// `likewise reconcile` finds no difference.
-pub fn reconciled(world: &World) -> Result<(), Violation> {
-    let mut command = Command::new(program());
-    let output = command
-        .arg("reconcile")
-        .args(world.storage())
-        .output()
-        .unwrap();
-    if output.status.success() {
-        return Ok(());
+pub async fn reconciled(world: &World) -> Result<(), Violation> {
+    let mut found = String::new();
+    for _ in 0..TRIES {
+        let mut command = Command::new(program());
+        let command = command.arg("reconcile").args(world.storage());
+        let output = block_in_place(|| command.output()).unwrap();
+        if output.status.success() {
+            return Ok(());
+        }
+        // Without a result, it could not be finished.
+        found = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        if found.contains(" differences") {
+            break;
+        }
+        sleep(PAUSE).await;
     }
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    Err(Violation::new(
-        Kind::Torn,
-        format!("likewise reconcile finds: {text}"),
-    ))
+    let text = format!("likewise reconcile finds: {found}");
+    Err(Violation::new(Kind::Torn, text))
 }
 
 /// No process has panicked.
