@@ -25,9 +25,10 @@ const feed = `{ activities(first: 20) { nodes { id title author { name } likeCou
 const toggle = `mutation($input: LikeInput!) { toggleLike(input: $input) { liked activity { likeCount } } }`;
 
 const service = await startService({ LIKEWISE_LOG: "warn" });
-const agent = new Agent({ keepAlive: true, maxSockets: attackers + healthy });
+// An answer to an attack may end its connection, which must not be somebody else's.
+const [kind, hostile] = [healthy, attackers].map((maxSockets) => new Agent({ keepAlive: true, maxSockets }));
 
-function post(body, headers = {}) {
+function post(agent, body, headers = {}) {
   const begin = performance.now();
   return new Promise((done) => {
     const sent = request(`${service.origin}/graphql`, {
@@ -47,12 +48,12 @@ function post(body, headers = {}) {
 async function live(user, until, times) {
   const headers = { authorization: `Bearer ${user.token}` };
   while (performance.now() < until) {
-    const answer = await post(JSON.stringify({ query: feed }), headers);
+    const answer = await post(kind, JSON.stringify({ query: feed }), headers);
     const { data } = JSON.parse(answer.text || "{}");
     if (answer.status !== 200 || !data) throw new Error(`a healthy client got ${answer.status} ${answer.text}`);
     const [{ id }] = data.activities.nodes;
     const input = { activityId: id, idempotencyKey: crypto.randomUUID() };
-    const tap = await post(JSON.stringify({ query: toggle, variables: { input } }), headers);
+    const tap = await post(kind, JSON.stringify({ query: toggle, variables: { input } }), headers);
     if (tap.status !== 200) throw new Error(`a healthy client got ${tap.status} ${tap.text}`);
     times.push(answer.ms, tap.ms);
     await sleep(think);
@@ -63,19 +64,19 @@ async function attack(from, until, answers) {
   const all = Object.values(attacks);
   for (let i = from; performance.now() < until; i += 1) {
     const { body, headers } = all[i % all.length];
-    const { status } = await post(body, headers);
+    const { status } = await post(hostile, body, headers);
     answers.set(status, (answers.get(status) ?? 0) + 1);
     await sleep(pause);
   }
 }
 
-async function measure(duration, hostile) {
+async function measure(duration, horde) {
   const users = await (await fetch(`${service.origin}/dev/users`)).json();
   const until = performance.now() + duration * 1000;
   const [times, answers] = [[], new Map()];
   const crowd = Array.from({ length: healthy }, (_, i) => live(users[i % users.length], until, times));
-  const horde = Array.from({ length: hostile }, (_, i) => attack(i, until, answers));
-  await Promise.all([...crowd, ...horde]);
+  const attacking = Array.from({ length: horde }, (_, i) => attack(i, until, answers));
+  await Promise.all([...crowd, ...attacking]);
   times.sort((a, b) => a - b);
   const at = (part) => times[Math.floor((times.length - 1) * part)];
   return { requests: times.length, p50: at(0.5), p99: at(0.99), answers };
@@ -94,6 +95,7 @@ try {
   console.log(`${sent} attacks, ${(sent / seconds).toFixed(0)} a second: ${by}`);
   console.log(`\np99 beside attackers / alone: ${(besieged.p99 / alone.p99).toFixed(2)}`);
 } finally {
-  agent.destroy();
+  kind.destroy();
+  hostile.destroy();
   await service.stop();
 }
