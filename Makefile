@@ -27,7 +27,7 @@ dev: ## Install what is missing, build and run everything on this machine
 
 test: ## Run all tests: Rust, pages, both together in a browser, and two minutes under faults
 	@script/setup test
-	@$(MAKE) --no-print-directory test-rust test-web
+	@$(MAKE) --no-print-directory test-rust fuzz test-web
 	@$(MAKE) --no-print-directory faults SIZE=small SEED=1
 	@echo 'All tests passed.'
 
