@@ -40,6 +40,8 @@ pub fn toggle(world: &World, activities: u32) -> String {
         local ids = {{'{ids}'}}
         local tokens = {{'{tokens}'}}
         local body = [==[{body}]==]
+        -- wrk's dice always begin alike.
+        math.randomseed(os.time())
         request = function()
             wrk.headers['Authorization'] = 'Bearer ' .. tokens[math.random(#tokens)]
             return wrk.format(nil, nil, nil, (body:gsub('ACTIVITY', ids[math.random(#ids)])))
