@@ -4,9 +4,17 @@
 target := $(or $(CARGO_TARGET_DIR),target)
 bundles := web/vendor/graphiql.min.js
 browser_tests := tests/browser/node_modules/.package-lock.json
+client_tests := tests/clients/node_modules/.package-lock.json
+# The fault run: how long faults last in seconds, and the build that is put to the test. In an hour, the
+# optimized one gets through more than a million operations.
+SIZE ?= small
+seconds_of_small := 100
+seconds_of_large := 3600
+profile_of_large := --release
+seconds := $(or $(seconds_of_$(SIZE)),$(SIZE))
 
 .DEFAULT_GOAL := help
-.PHONY: help dev test test-rust test-web lint graphiql clean
+.PHONY: attacks faults fuzz help huge dev test test-rust test-web lint graphiql clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,22 +25,40 @@ dev: ## Install what is missing, build and run everything on this machine
 	@cargo build --locked
 	@exec $(target)/debug/likewise dev
 
-test: ## Run all tests: Rust, pages, and both together in a browser
+test: ## Run all tests: Rust, pages, both together in a browser, and two minutes under faults
 	@script/setup test
 	@$(MAKE) --no-print-directory test-rust test-web
+	@$(MAKE) --no-print-directory faults SIZE=small SEED=1
 	@echo 'All tests passed.'
 
 test-rust: $(bundles)
 	cargo test --locked
+	cargo test --locked --features fault-points --test it points
 
-# Pages and server meet in a real browser, so both have to be built.
-test-web: $(bundles) $(browser_tests)
+# Pages and server meet in a real browser, clients' libraries and server over HTTP, so both have to be built.
+test-web: $(bundles) $(browser_tests) $(client_tests)
 	cargo build --locked
-	LIKEWISE_BIN=$(abspath $(target)/debug/likewise) node --test tests/browser/*.test.js
+	LIKEWISE_BIN=$(abspath $(target)/debug/likewise) node --test tests/browser/*.test.js tests/clients/*.test.js tests/attacks/*.test.js
+
+attacks: ## Show what attacks are answered with, and what they cost
+	@cargo build --locked --release
+	@LIKEWISE_BIN=$(abspath $(target)/release/likewise) node tests/attacks/table.js
+
+fuzz: ## Send random requests for a minute
+	LIKEWISE_FUZZ_SECONDS=60 cargo test --locked --test fuzz -- --nocapture
+
+faults: ## Run everything under faults: SIZE=small, large (an hour) or seconds, SEED=a number, ARGS=more
+	@script/setup test
+	cargo test --locked $(profile_of_$(SIZE)) --test faults -- --seconds $(seconds) $(SEED:%=--seed %) $(ARGS)
+
+huge: ## Print figures of an activity with a million likers, and of thousands at one activity
+	@script/setup test
+	LIKEWISE_HUGE=1 cargo test --locked --release --test it huge -- --nocapture --test-threads 1
 
 lint: ## Check format, lints and documentation
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
+	cargo clippy --locked --all-targets --features fault-points -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps
 
 graphiql: $(bundles) ## Fetch GraphiQL's files, once, for the next build to take in
@@ -43,11 +69,11 @@ $(bundles): web/package-lock.json script/graphiql
 	@script/setup graphiql
 	@script/graphiql
 
-$(browser_tests): tests/browser/package-lock.json
-	cd tests/browser && npm ci --ignore-scripts --no-audit --no-fund
+$(browser_tests) $(client_tests): tests/%/node_modules/.package-lock.json: tests/%/package-lock.json
+	cd tests/$* && npm ci --ignore-scripts --no-audit --no-fund
 	@touch $@
 
 clean: ## Remove everything that was built or fetched
 	cargo clean
-	rm -rf tests/browser/node_modules
+	rm -rf tests/*/node_modules
 	find web/vendor -type f ! -name .gitkeep -delete

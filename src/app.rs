@@ -6,16 +6,18 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use futures::FutureExt;
+use metrics::gauge;
 use tokio_util::task::TaskTracker;
 
 use crate::cache::{self, Cache};
-use crate::config::{Access, Process, Server, Storage};
+use crate::config::{Api, Connections, Durability, Process, Storage};
 use crate::domain::Partitions;
-use crate::graphql;
+use crate::graphql::{self, Documents, Gate};
 use crate::http::auth::Authenticator;
 use crate::http::health::{Check, Health};
 use crate::http::{self, DemoUser};
 use crate::likes::Likes;
+use crate::rates::Rates;
 use crate::shutdown::Shutdown;
 use crate::store::{self, Store};
 use crate::telemetry;
@@ -108,6 +110,7 @@ pub async fn open_cache(storage: &Storage) -> Result<Arc<Cache>, Error> {
             .div_ceil(u64::from(partitions.get())),
         connections: storage.redis.redis_connections,
         timeout: storage.redis.redis_timeout,
+        fsync: storage.redis.durability == Durability::Fsync,
     };
     Ok(Arc::new(Cache::open(options).await?))
 }
@@ -120,6 +123,10 @@ impl App {
     pub async fn open(storage: &Storage) -> Result<Self, Error> {
         storage.check()?;
         let cache = open_cache(storage).await?;
+        if let Ok(Some(hindrance)) = cache.hindrance().await {
+            return Err(storage.redis.durability_refused(hindrance).into());
+        }
+        gauge!(telemetry::DURABILITY, "mode" => storage.redis.durability.name()).set(1.0);
         let store = open_store(storage).await?;
         match cache.warnings().await {
             Ok(warnings) => warnings.iter().for_each(|text| tracing::warn!("{text}")),
@@ -166,33 +173,44 @@ impl App {
     /// A setting is wrong, or an address is taken.
     pub async fn serve(
         &self,
-        server: &Server,
-        access: &Access,
+        settings: &Api,
         process: &Process,
         demo: Option<Vec<DemoUser>>,
         shutdown: &Shutdown,
     ) -> Result<Addresses, Error> {
-        let authenticator = Authenticator::new(access).await?;
+        let server = &settings.server;
+        let authenticator = Authenticator::new(&settings.access).await?;
+        let client_address_header = settings.rates.client_address_header()?;
+        let documents = Documents::load(&settings.documents)?;
+        let rates = Rates::new(&settings.rates, &self.cache);
+        let gate = Gate::new(settings.limits.clone(), rates.clone(), documents);
         let listener = http::bind("LIKEWISE_LISTEN", server.listen).await?;
         let api = listener.local_addr()?;
         let metrics = self.serve_metrics(process, shutdown).await?;
-        let schema = graphql::schema(self.likes.clone());
+        let schema = graphql::schema(self.likes.clone(), server.introspection);
         let watched = schema.clone();
         let routes = http::router(http::Service {
-            execute: Arc::new(move |identity, request| {
+            execute: Arc::new(move |identity, prepared| {
                 let schema = schema.clone();
-                async move { graphql::execute(&schema, identity, request).await }.boxed()
+                async move { graphql::execute(&schema, identity, prepared).await }.boxed()
             }),
-            subscribe: Arc::new(move |identity, request| {
-                graphql::subscribe(&watched, identity, request)
+            subscribe: Arc::new(move |identity, prepared| {
+                graphql::subscribe(&watched, identity, prepared)
             }),
             live: http::Live::new(&server.live, shutdown),
             authenticator,
             checks: self.checks(),
+            gate,
+            connections: settings.connections.clone(),
+            client_address_header,
             request_timeout: server.request_timeout,
             demo,
         });
-        shutdown.spawn("API", http::serve(listener, routes, shutdown.clone()));
+        let connections = settings.connections.clone();
+        let serve = http::serve(listener, routes, connections, shutdown.clone());
+        shutdown.spawn("API", serve);
+        let upkeep = rates.keep_up(shutdown.token());
+        shutdown.spawn("upkeep of rate limits", infallible(upkeep));
         let (likes, stop) = (self.likes.clone(), shutdown.token());
         shutdown.spawn(
             "subscriptions",
@@ -217,7 +235,7 @@ impl App {
         let routes = http::metrics::router(recorder.clone(), self.checks());
         shutdown.spawn(
             "metrics server",
-            http::serve(listener, routes, shutdown.clone()),
+            http::serve(listener, routes, Connections::default(), shutdown.clone()),
         );
         let upkeep = http::metrics::keep_up(recorder, shutdown.token());
         shutdown.spawn("metrics upkeep", infallible(upkeep));
@@ -241,10 +259,20 @@ impl App {
         shutdown.spawn("rebuilds", infallible(finish));
     }
 
+    /// In the words of an operator.
+    fn durability(&self) -> &'static str {
+        if self.cache.waits_for_fsync() {
+            "fsync: a like is acknowledged when it is on Redis' disk"
+        } else {
+            "aof: a like is acknowledged when Redis has it; a power cut of its machine may cost the last second"
+        }
+    }
+
     /// What has to work for the process to be ready. Without Redis reads go on and changes do not.
     fn checks(&self) -> Vec<Check> {
         let (store, cache) = (Arc::clone(&self.store), Arc::clone(&self.cache));
         let policy = Arc::clone(&self.cache);
+        let durability = Health::Note(self.durability().to_owned());
         vec![
             Check::new("database", move || {
                 let store = Arc::clone(&store);
@@ -253,6 +281,10 @@ impl App {
             Check::new("redis", move || {
                 let cache = Arc::clone(&cache);
                 async move { up(cache.ping().await.is_ok(), "does not answer") }
+            }),
+            Check::new("durability", move || {
+                let text = durability.clone();
+                async move { text }
             }),
             Check::new("redis_settings", move || {
                 let cache = Arc::clone(&policy);

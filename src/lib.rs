@@ -8,6 +8,8 @@ pub mod http;
 
 pub mod graphql;
 
+pub mod rates;
+
 pub mod likes;
 
 pub mod cache;
@@ -16,5 +18,6 @@ pub mod worker;
 
 pub mod config;
 pub mod domain;
+pub mod fault;
 pub mod shutdown;
 pub mod telemetry;

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each part and the parts it may name. Arrows go down only.
-const MAY_KNOW: [(&str, &[&str]); 12] = [
+const MAY_KNOW: [(&str, &[&str]); 14] = [
     (
         "cli",
         &[
@@ -32,6 +32,7 @@ const MAY_KNOW: [(&str, &[&str]); 12] = [
         &[
             "http",
             "graphql",
+            "rates",
             "likes",
             "cache",
             "store",
@@ -46,15 +47,23 @@ const MAY_KNOW: [(&str, &[&str]); 12] = [
         "http",
         &["graphql", "config", "domain", "telemetry", "shutdown"],
     ),
-    ("graphql", &["likes", "domain", "telemetry"]),
-    ("likes", &["cache", "store", "domain", "telemetry"]),
-    ("worker", &["cache", "store", "domain", "telemetry"]),
+    (
+        "graphql",
+        &["rates", "likes", "config", "domain", "telemetry"],
+    ),
+    ("rates", &["cache", "config", "domain", "telemetry"]),
+    ("likes", &["cache", "store", "domain", "fault", "telemetry"]),
+    (
+        "worker",
+        &["cache", "store", "domain", "fault", "telemetry"],
+    ),
     ("cache", &["domain", "telemetry"]),
-    ("store", &["domain", "telemetry"]),
+    ("store", &["domain", "fault", "telemetry"]),
     ("shutdown", &[]),
     ("telemetry", &["config"]),
     ("config", &[]),
     ("domain", &[]),
+    ("fault", &[]),
 ];
 /// Of a source file.
 const MOST_LINES: usize = 350;
@@ -239,5 +248,28 @@ fn each_dependency_says_why_it_is_there() {
             assert!(previous.starts_with('#'), "no reason above {line}");
         }
         previous = line;
+    }
+}
+
+#[test]
+fn each_mutant_still_fits_the_code_that_it_breaks() {
+    let patches = files(&root().join("tests/faults/mutants"), "patch");
+    assert!(!patches.is_empty());
+    for patch in patches {
+        let patch_text = read(&patch);
+        let mut file = String::new();
+        for part in patch_text.split("\n@@ ") {
+            let lines = part.lines().skip(usize::from(!part.starts_with("diff ")));
+            let before = lines.filter_map(|line| line.strip_prefix([' ', '-']));
+            let before: Vec<_> = before.filter(|line| !line.starts_with("-- a/")).collect();
+            assert!(
+                file.contains(&before.join("\n")),
+                "{} does not fit",
+                patch.display()
+            );
+            if let Some((_, path)) = part.rsplit_once("\n+++ b/") {
+                file = read(&root().join(path.trim()));
+            }
+        }
     }
 }

@@ -48,7 +48,12 @@ impl Cache {
             .arg(change.look.top)
             .arg(u64::try_from(self.options.idempotency_ttl.as_millis()).unwrap_or(u64::MAX));
         let mut connection = self.pool.connection().await?;
-        read(call.invoke_async(&mut connection).await?)
+        let changed = read(call.invoke_async(&mut connection).await?)?;
+        // Also of an unchanged or replayed like: what it tells of may not be on the disk yet.
+        if let (Changed::Done { .. }, Some(fsync)) = (&changed, &self.fsync) {
+            fsync.wait().await?;
+        }
+        Ok(changed)
     }
 }
 

@@ -9,7 +9,12 @@
 //! | `{likes:p}:staging:<activity>:<token>` | sorted set being rebuilt | seconds |
 //! | `{likes:p}:worker` | string: token of the worker at it | seconds |
 //! | `{likes:p}:once:<activity>:<user>:<key>` | string: operation and outcome of an idempotency key | a day |
+//! | `{likes:caller:<caller>}:reads`, `:changes` | string: when the caller's allowance will be full again | by then |
+//! | `{likes:0}:fsync` | string: written before each wait for the disk | seconds |
 //! | `{likes:p}:changes` | sharded channel: `<activity> <version>` of each change | |
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::domain::{ActivityId, Change, IdempotencyKey, Partition, Partitions, UserId};
 
@@ -68,8 +73,18 @@ impl Keys {
         self.of(self.partition(change.activity), &name)
     }
 
+    pub fn fsync(&self) -> String {
+        self.of(Partition(0), "fsync")
+    }
+
     pub fn changes(&self, partition: Partition) -> String {
         self.of(partition, "changes")
+    }
+
+    /// A caller's allowance. Braces in a name would move the hash tag, so the name goes in as digits.
+    pub fn allowance(&self, caller: &str, name: &str) -> String {
+        let caller = URL_SAFE_NO_PAD.encode(caller);
+        format!("{{{}:caller:{caller}}}:{name}", self.prefix)
     }
 
     /// Patterns of the keys that a doubted partition loses, in the order in which they must go:

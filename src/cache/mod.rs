@@ -2,8 +2,10 @@
 
 mod change;
 mod changes;
+mod circuit;
 mod error;
 mod events;
+mod fsync;
 mod health;
 mod keys;
 mod look;
@@ -11,6 +13,7 @@ mod pool;
 mod rebuild;
 mod scripts;
 mod settle;
+mod spend;
 mod survey;
 mod views;
 
@@ -23,11 +26,14 @@ pub use change::Changed;
 pub use changes::News;
 pub use error::{Error, Result};
 pub use events::Waiting;
+use fsync::Fsync;
 pub use health::Warning;
 use keys::{Keys, SENTINEL, user_of};
 use pool::Pool;
+pub use pool::{Connection, Connections};
 pub use rebuild::{Begun, Lease};
 use scripts::Scripts;
+pub use spend::Allowance;
 pub use survey::SetPage;
 pub use views::Views;
 
@@ -50,14 +56,18 @@ pub struct Options {
     pub connections: u32,
     /// The longest wait for an answer.
     pub timeout: Duration,
+    /// Whether a change is answered only when Redis has fsynced it.
+    pub fsync: bool,
 }
 
 /// Access to everything in Redis. One for a process.
 pub struct Cache {
-    pool: Pool,
+    pool: Box<dyn Connections>,
     keys: Keys,
     scripts: Scripts,
     options: Options,
+    /// Only where changes wait for the disk.
+    fsync: Option<Fsync>,
 }
 
 impl Cache {
@@ -66,12 +76,26 @@ impl Cache {
     /// # Errors
     /// The address cannot be understood.
     pub async fn open(options: Options) -> Result<Self> {
-        Ok(Self {
-            pool: Pool::open(&options).await?,
+        let pool = Pool::open(&options).await?;
+        let fsync = if options.fsync {
+            Some(Fsync::open(&options).await?)
+        } else {
+            None
+        };
+        let mut cache = Self::over(Box::new(pool), options);
+        cache.fsync = fsync;
+        Ok(cache)
+    }
+
+    /// The same over connections from elsewhere.
+    pub fn over(pool: Box<dyn Connections>, options: Options) -> Self {
+        Self {
+            pool,
             keys: Keys::new(&options.prefix, options.partitions),
             scripts: Scripts::new(),
             options,
-        })
+            fsync: None,
+        }
     }
 
     /// The partitions that activities are spread over.

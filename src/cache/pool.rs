@@ -6,8 +6,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use async_trait::async_trait;
 use bb8::{ManageConnection, RunError};
 use redis::aio::{ConnectionLike, MultiplexedConnection};
 use redis::{
@@ -15,14 +16,31 @@ use redis::{
     PushKind, RedisError, RedisFuture, RedisResult, Value,
 };
 
+use super::circuit::Circuit;
 use super::{Error, Options, Result};
 
 /// The longest wait for a connection. With Redis away a change must be refused within a second,
 /// and the wait for an answer comes on top.
 const PATIENCE: Duration = Duration::from_millis(250);
 
+/// Where connections to Redis come from: a pool of them, or what a model puts in its place.
+#[async_trait]
+pub trait Connections: Send + Sync + 'static {
+    /// A connection that others use too: nothing may change its state (SELECT, MULTI across awaits, SUBSCRIBE).
+    ///
+    /// # Errors
+    /// `Error::Unreachable` if none is to be had soon.
+    async fn connection(&self) -> Result<Connection>;
+}
+
+/// A connection for a few commands.
+pub struct Connection(Box<dyn ConnectionLike + Send>);
+
 /// A few connections that all requests share.
-pub struct Pool(bb8::Pool<Manager>);
+pub struct Pool {
+    connections: bb8::Pool<Manager>,
+    circuit: Circuit,
+}
 
 impl Pool {
     pub async fn open(options: &Options) -> Result<Self> {
@@ -44,17 +62,52 @@ impl Pool {
             .test_on_check_out(true)
             .build(manager)
             .await;
-        pool.map(Self)
-            .map_err(|error| Error::Unreachable(Some(error)))
+        Ok(Self {
+            connections: pool.map_err(|error| Error::Unreachable(Some(error)))?,
+            circuit: Circuit::default(),
+        })
     }
+}
 
-    /// A connection that others use too: nothing may change its state (SELECT, MULTI across awaits, SUBSCRIBE).
-    pub async fn connection(&self) -> Result<Connection> {
-        match self.0.get().await {
-            Ok(connection) => Ok(connection.clone()),
+#[async_trait]
+impl Connections for Pool {
+    async fn connection(&self) -> Result<Connection> {
+        if !self.circuit.admits(Instant::now()) {
+            return Err(Error::Unreachable(None));
+        }
+        let connection = self.connections.get().await;
+        self.circuit.note(connection.is_ok(), Instant::now());
+        match connection {
+            Ok(connection) => Ok(Connection::new(connection.clone())),
             Err(RunError::User(error)) => Err(Error::Unreachable(Some(error))),
             Err(RunError::TimedOut) => Err(Error::Unreachable(None)),
         }
+    }
+}
+
+impl Connection {
+    /// Takes anything that carries out commands.
+    pub fn new(inner: impl ConnectionLike + Send + 'static) -> Self {
+        Self(Box::new(inner))
+    }
+}
+
+impl ConnectionLike for Connection {
+    fn req_packed_command<'a>(&'a mut self, cmd: &'a Cmd) -> RedisFuture<'a, Value> {
+        self.0.req_packed_command(cmd)
+    }
+
+    fn req_packed_commands<'a>(
+        &'a mut self,
+        pipeline: &'a Pipeline,
+        offset: usize,
+        count: usize,
+    ) -> RedisFuture<'a, Vec<Value>> {
+        self.0.req_packed_commands(pipeline, offset, count)
+    }
+
+    fn get_db(&self) -> i64 {
+        self.0.get_db()
     }
 }
 
@@ -64,10 +117,10 @@ struct Manager {
 }
 
 impl ManageConnection for Manager {
-    type Connection = Connection;
+    type Connection = Shared;
     type Error = RedisError;
 
-    async fn connect(&self) -> RedisResult<Connection> {
+    async fn connect(&self) -> RedisResult<Shared> {
         let broken = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&broken);
         let config = AsyncConnectionConfig::new()
@@ -83,30 +136,30 @@ impl ManageConnection for Manager {
             .client
             .get_multiplexed_async_connection_with_config(&config)
             .await?;
-        Ok(Connection { inner, broken })
+        Ok(Shared { inner, broken })
     }
 
     /// Costs no round trip.
-    async fn is_valid(&self, connection: &mut Connection) -> RedisResult<()> {
+    async fn is_valid(&self, connection: &mut Shared) -> RedisResult<()> {
         if connection.broken.load(Ordering::Relaxed) {
             return Err((redis::ErrorKind::Io, "the connection is broken").into());
         }
         Ok(())
     }
 
-    fn has_broken(&self, connection: &mut Connection) -> bool {
+    fn has_broken(&self, connection: &mut Shared) -> bool {
         connection.broken.load(Ordering::Relaxed)
     }
 }
 
 /// A clone of a shared connection that tells the others when it breaks.
 #[derive(Clone)]
-pub struct Connection {
+struct Shared {
     inner: MultiplexedConnection,
     broken: Arc<AtomicBool>,
 }
 
-impl Connection {
+impl Shared {
     /// A time-out counts as a break: what a stalled connection answers later must not be waited for again.
     fn noted<T>(&self, answer: RedisResult<T>) -> RedisResult<T> {
         if answer.as_ref().is_err_and(RedisError::is_io_error) {
@@ -116,7 +169,7 @@ impl Connection {
     }
 }
 
-impl ConnectionLike for Connection {
+impl ConnectionLike for Shared {
     fn req_packed_command<'a>(&'a mut self, cmd: &'a Cmd) -> RedisFuture<'a, Value> {
         Box::pin(async move {
             let answer = self.inner.req_packed_command(cmd).await;

@@ -74,11 +74,17 @@ impl Cache {
         Ok(call.invoke_async(&mut connection).await?)
     }
 
-    /// Puts the rebuilt set into place, with an expiry. False if something has happened that it does not show.
+    /// Puts the rebuilt set of so many likers into place, with an expiry. False if something has happened
+    /// that it does not show.
     ///
     /// # Errors
     /// Redis is away.
-    pub async fn commit(&self, lease: &Lease, version: Option<Timestamp>) -> Result<bool> {
+    pub async fn commit(
+        &self,
+        lease: &Lease,
+        version: Option<Timestamp>,
+        likers: i64,
+    ) -> Result<bool> {
         let activity = lease.activity;
         let mut connection = self.pool.connection().await?;
         let committed = self
@@ -93,6 +99,7 @@ impl Cache {
             .arg(&lease.token)
             .arg(version.map_or(0, |version| version.0))
             .arg(self.expiry_millis())
+            .arg(likers)
             .invoke_async(&mut connection)
             .await?;
         Ok(committed)

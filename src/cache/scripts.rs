@@ -14,6 +14,7 @@ pub struct Scripts {
     pub tail: Script,
     pub each: Script,
     pub forget: Script,
+    pub spend: Script,
 }
 
 impl Scripts {
@@ -29,6 +30,7 @@ impl Scripts {
             tail: Script::new(include_str!("lua/tail.lua")),
             each: Script::new(include_str!("lua/each.lua")),
             forget: Script::new(include_str!("lua/forget.lua")),
+            spend: Script::new(include_str!("lua/spend.lua")),
         }
     }
 }

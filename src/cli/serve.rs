@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::Error;
 use crate::app::App;
-use crate::config::{Access, Log, Process, Server, Storage, Worker};
+use crate::config::{Api, Log, Process, Storage, Worker};
 use crate::shutdown::Shutdown;
 use crate::telemetry;
 
@@ -17,9 +17,7 @@ pub struct Serve {
     #[command(flatten)]
     storage: Storage,
     #[command(flatten)]
-    server: Server,
-    #[command(flatten)]
-    access: Access,
+    api: Api,
     #[command(flatten)]
     worker: Worker,
     #[command(flatten)]
@@ -32,21 +30,19 @@ impl Serve {
     pub(super) async fn run(self) -> Result<bool, Error> {
         telemetry::init_logs(&self.log)?;
         self.storage.check()?;
-        self.server.check(&self.process, &self.storage.redis)?;
-        self.access.require()?;
+        self.api.server.check(&self.process, &self.storage.redis)?;
+        self.api.access.require()?;
         let shutdown = Shutdown::new(self.process.shutdown_grace);
         shutdown.on_signals()?;
         let app = App::open(&self.storage).await?;
-        let addresses = app
-            .serve(&self.server, &self.access, &self.process, None, &shutdown)
-            .await?;
-        if self.server.worker {
+        let addresses = app.serve(&self.api, &self.process, None, &shutdown).await?;
+        if self.api.server.worker {
             app.work(&self.worker, &shutdown);
         }
         tracing::info!(
             api = %addresses.api,
             metrics = %addresses.metrics,
-            worker = self.server.worker,
+            worker = self.api.server.worker,
             "serving"
         );
         shutdown.finish().await?;

@@ -12,7 +12,7 @@ use super::value;
 #[expect(clippy::doc_markdown, reason = "help texts are read without Markdown")]
 #[command(next_help_heading = "Subscriptions")]
 pub struct Live {
-    /// Origins of pages that may open WebSockets, separated by commas, such as https://app.example
+    /// Origins of pages that may use the API and open WebSockets, separated by commas, such as https://app.example
     ///
     /// Pages of the host that they connect to always may, and so may whatever is no browser and sends no origin.
     #[arg(

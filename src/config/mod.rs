@@ -5,9 +5,13 @@
 
 mod access;
 mod cache;
+mod connections;
 mod database;
+mod documents;
+mod limits;
 mod live;
 mod process;
+mod rates;
 mod redis;
 mod secret;
 mod server;
@@ -16,10 +20,14 @@ mod worker;
 
 pub use access::{Access, JwksSource, KeySource};
 pub use cache::Cache;
+pub use connections::Connections;
 pub use database::Database;
+pub use documents::{Documents, Trust};
+pub use limits::Limits;
 pub use live::Live;
 pub use process::{Log, LogFormat, Process};
-pub use redis::Redis;
+pub use rates::{RateLimits, Rates};
+pub use redis::{Durability, Redis};
 pub use secret::Secret;
 pub use server::Server;
 pub use value::duration;
@@ -42,6 +50,29 @@ impl Invalid {
             reason: reason.into(),
         }
     }
+}
+
+/// What serving the API needs, beside likes.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Api {
+    /// Where and how it is served.
+    #[command(flatten)]
+    pub server: Server,
+    /// Whose tokens are believed.
+    #[command(flatten)]
+    pub access: Access,
+    /// What all clients together may hold.
+    #[command(flatten)]
+    pub connections: Connections,
+    /// How much one request may ask for.
+    #[command(flatten)]
+    pub limits: Limits,
+    /// How much one caller may do.
+    #[command(flatten)]
+    pub rates: Rates,
+    /// Which documents are known by their hash.
+    #[command(flatten)]
+    pub documents: Documents,
 }
 
 /// What every process needs that touches likes.

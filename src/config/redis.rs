@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::{Invalid, Secret, value};
 
@@ -43,9 +43,46 @@ pub struct Redis {
         value_parser = value::duration
     )]
     pub redis_timeout: Duration,
+
+    /// When a like is acknowledged: once it is in Redis, or once Redis has fsynced it
+    ///
+    /// With `aof` a power cut of Redis' machine may cost the last second of likes; a crash of Redis alone
+    /// costs none. With `fsync` it costs none, and each change waits for the disk. `fsync` needs Redis 7.2
+    /// or newer, or Valkey, with `appendonly yes`, and is quick with `appendfsync always`.
+    #[arg(
+        long,
+        env = "LIKEWISE_DURABILITY",
+        default_value = "aof",
+        value_name = "MODE"
+    )]
+    pub durability: Durability,
+}
+
+/// When a change counts as done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Durability {
+    /// When it is in Redis, which writes it to its append-only file soon.
+    Aof,
+    /// When the append-only file with it is fsynced.
+    Fsync,
+}
+
+impl Durability {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Aof => "aof",
+            Self::Fsync => "fsync",
+        }
+    }
 }
 
 impl Redis {
+    /// Redis cannot do what the settings promise.
+    pub fn durability_refused(&self, reason: &str) -> Invalid {
+        Invalid::new("LIKEWISE_DURABILITY", reason)
+    }
+
     /// The address, known to be one of Redis.
     ///
     /// # Errors
@@ -85,6 +122,7 @@ mod tests {
                 redis_url: url.map(|url| url.to_owned().into()),
                 redis_connections: 1,
                 redis_timeout: Duration::from_secs(1),
+                durability: Durability::Aof,
             };
             redis
                 .require()

@@ -30,6 +30,17 @@ pub struct Server {
     )]
     pub request_timeout: Duration,
 
+    /// Whether the schema can be asked about itself, and mistyped names are answered with suggestions
+    #[arg(
+        long,
+        env = "LIKEWISE_INTROSPECTION",
+        default_value = "true",
+        value_name = "true|false",
+        action = clap::ArgAction::Set,
+        value_parser = BoolishValueParser::new()
+    )]
+    pub introspection: bool,
+
     /// Whether this process also carries events to the database, as `likewise worker` does
     #[arg(
         long,

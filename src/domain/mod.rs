@@ -1,5 +1,6 @@
 //! The words of the service, and their strict parsing. No I/O.
 
+mod caller;
 mod event;
 mod identity;
 mod ids;
@@ -8,6 +9,7 @@ mod page;
 mod rows;
 mod time;
 
+pub use caller::{Caller, Cost};
 pub use event::{DeadLetter, EventId, LikeEvent, StreamEntry};
 pub use identity::{IdempotencyKey, Identity, Subject};
 pub use ids::{ActivityId, Partition, Partitions, UserId};

@@ -7,11 +7,11 @@ use tokio::sync::OnceCell;
 
 use super::context::Scope;
 use super::cursor::List;
-use super::document::{TOP_LIKERS_LARGEST, TOP_LIKERS_USUAL};
 use super::error::{Error, Result};
+use super::guard::{TOP_LIKERS_LARGEST, TOP_LIKERS_USUAL};
 use super::id::Key;
 use super::likers::{self, ActivityLikersConnection};
-use super::page::{Count, Window, cost};
+use super::page::{Count, Window};
 use super::scalar::DateTime;
 use super::user::User;
 use crate::domain::{self, ActivityId, LikeState};
@@ -136,7 +136,6 @@ impl Activity {
 
     /// The earliest likers, in the order of their likes. Whose account is gone is left out, and the next one
     /// moves up. With `likeCount` this makes "liked by Ada, Grace and 40 others".
-    #[graphql(complexity = "cost(Some(first), None, child_complexity)")]
     async fn top_likers(
         &self,
         ctx: &Context<'_>,
@@ -158,7 +157,6 @@ impl Activity {
     ///
     /// Give `first` with `after` to go forwards, or `last` with `before` to go backwards; neither size means
     /// `first: 20`. Wrong sizes, and cursors that are not of this list, are `BAD_USER_INPUT`.
-    #[graphql(complexity = "cost(first, last, child_complexity)")]
     #[expect(
         clippy::unused_async,
         reason = "async-graphql wants it async; the fields of the page wait"

@@ -5,14 +5,19 @@
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
+use std::time::Duration;
 
-use async_graphql::{ErrorExtensionValues, Response, ServerError, Value};
+use async_graphql::{ErrorExtensionValues, Pos, Response, ServerError};
 
+use super::guard::Excess;
 use crate::domain::Invalid;
 use crate::likes::{self, Outcome};
+use crate::telemetry::REQUESTS_REFUSED;
 
+/// A client that is told to wait longer than an hour would take it for a mistake.
+const MOST_MILLIS: u128 = 3_600_000;
 /// What a client is told where the outcome is unknown.
-const MAY_HAVE_HAPPENED: &str = "Not available right now, but the change may have happened. Repeat it with the same idempotencyKey.";
+pub const MAY_HAVE_HAPPENED: &str = "Not available right now, but the change may have happened. Repeat it with the same idempotencyKey.";
 
 /// The result of a resolver.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -30,6 +35,10 @@ pub enum Code {
     BadUserInput,
     /// The idempotency key belongs to another operation.
     Conflict,
+    /// No document of this hash; send it along.
+    PersistedQueryNotFound,
+    /// Documents have to be sent as they are.
+    PersistedQueryNotSupported,
     /// Too much at once; wait.
     RateLimited,
     /// Try again soon; `extensions.outcome` says whether a change may have happened.
@@ -47,6 +56,8 @@ impl Code {
             Self::NotFound => "NOT_FOUND",
             Self::BadUserInput => "BAD_USER_INPUT",
             Self::Conflict => "CONFLICT",
+            Self::PersistedQueryNotFound => "PERSISTED_QUERY_NOT_FOUND",
+            Self::PersistedQueryNotSupported => "PERSISTED_QUERY_NOT_SUPPORTED",
             Self::RateLimited => "RATE_LIMITED",
             Self::Unavailable => "UNAVAILABLE",
             Self::Internal => "INTERNAL",
@@ -61,6 +72,9 @@ pub struct Error {
     text: Cow<'static, str>,
     argument: Option<&'static str>,
     outcome: Option<Outcome>,
+    limit: Option<&'static str>,
+    retry_after: Option<Duration>,
+    at: Option<Pos>,
 }
 
 impl Error {
@@ -71,7 +85,35 @@ impl Error {
             text: Cow::Borrowed(text),
             argument: None,
             outcome: None,
+            limit: None,
+            retry_after: None,
+            at: None,
         }
+    }
+
+    /// A document that cannot be executed, wrong at a place. The text is fit for clients.
+    pub fn bad_document(text: String, at: Option<Pos>) -> Self {
+        Self {
+            text: Cow::Owned(text),
+            at,
+            ..Self::new(Code::BadUserInput, "")
+        }
+    }
+
+    /// Too much done of late.
+    pub fn rate_limited(retry_after: Duration) -> Self {
+        Self {
+            retry_after: Some(retry_after),
+            ..Self::new(
+                Code::RateLimited,
+                "Too much at once. Nothing was done; wait a little.",
+            )
+        }
+    }
+
+    /// The name of the limit that was passed, where one was.
+    pub fn limit(&self) -> Option<&'static str> {
+        self.limit
     }
 
     /// An argument that is not what it should be.
@@ -107,10 +149,22 @@ impl Error {
 
     /// A response of nothing but this error.
     pub fn into_response(self) -> Response {
+        let at = self.at;
         let error = async_graphql::Error::from(self);
-        let mut server_error = ServerError::new(error.message, None);
+        let mut server_error = ServerError::new(error.message, at);
         server_error.extensions = error.extensions;
         Response::from_errors(vec![server_error])
+    }
+}
+
+impl From<Excess> for Error {
+    fn from(excess: Excess) -> Self {
+        let name = excess.limit.name();
+        metrics::counter!(REQUESTS_REFUSED, "limit" => name).increment(1);
+        Self {
+            limit: Some(name),
+            ..Self::bad_document(excess.text(), excess.at)
+        }
     }
 }
 
@@ -161,67 +215,19 @@ impl From<Error> for async_graphql::Error {
             };
             extensions.set("outcome", outcome);
         }
+        if let Some(limit) = error.limit {
+            extensions.set("limit", limit);
+        }
+        if let Some(wait) = error.retry_after {
+            let millis = wait.as_millis().clamp(1, MOST_MILLIS);
+            extensions.set("retryAfterMs", u64::try_from(millis).unwrap_or(u64::MAX));
+        }
         Self {
             message: error.text.into_owned(),
             source: None,
             extensions: Some(extensions),
         }
     }
-}
-
-/// Gives a code to the errors that have none: those that async-graphql made. It makes them of documents
-/// and values that it refuses; anything else it says during execution is masked.
-pub fn complete(errors: &mut [ServerError]) {
-    for error in errors {
-        let coded = error
-            .extensions
-            .as_ref()
-            .is_some_and(|extensions| extensions.get("code").is_some());
-        if coded {
-            continue;
-        }
-        let code = if error.path.is_empty() || is_about_a_value(&error.message) {
-            Code::BadUserInput
-        } else {
-            tracing::error!(
-                error.code = Code::Internal.name(),
-                error.message = error.message,
-            );
-            "Something went wrong on our side.".clone_into(&mut error.message);
-            Code::Internal
-        };
-        error.source = None;
-        error
-            .extensions
-            .get_or_insert_default()
-            .set("code", code.name());
-    }
-}
-
-/// Of a mutation, the fields below the first level are resolved when the change has happened: what is
-/// not available there does not undo it, whatever the failed look-up says of itself.
-pub fn after_a_change(errors: &mut [ServerError]) {
-    for error in errors.iter_mut().filter(|error| error.path.len() > 1) {
-        let extensions = error.extensions.get_or_insert_default();
-        if extensions.get("outcome").is_some() {
-            extensions.set("outcome", "unknown");
-            MAY_HAVE_HAPPENED.clone_into(&mut error.message);
-        }
-    }
-}
-
-/// Whether something was away for a moment.
-pub fn is_any_unavailable(errors: &[ServerError]) -> bool {
-    let unavailable = Value::from(Code::Unavailable.name());
-    errors.iter().any(|error| {
-        let extensions = error.extensions.as_ref();
-        extensions.and_then(|it| it.get("code")) == Some(&unavailable)
-    })
-}
-
-/// Whether a text is one of those that async-graphql has for a value of the wrong type or size.
-fn is_about_a_value(message: &str) -> bool {
-    message.starts_with("Failed to parse \"") || message.starts_with("Expected input type \"")
 }
 
 fn log(code: Code, error: &likes::Error) {
@@ -241,14 +247,7 @@ fn log(code: Code, error: &likes::Error) {
 
 #[cfg(test)]
 mod tests {
-    use async_graphql::{PathSegment, Pos};
-
     use super::*;
-
-    fn code_of(error: &ServerError) -> String {
-        let extensions = error.extensions.as_ref().unwrap();
-        extensions.get("code").unwrap().to_string()
-    }
 
     #[test]
     fn causes_never_reach_a_client() {
@@ -265,38 +264,5 @@ mod tests {
         );
         assert!(shown.contains(r#""code":"UNAVAILABLE""#), "{shown}");
         assert!(shown.contains(r#""outcome":"unknown""#), "{shown}");
-    }
-
-    #[test]
-    fn what_is_missing_from_the_answer_of_a_change_does_not_undo_it() {
-        let away = || {
-            let error = Error::from(likes::Error::unavailable("the database failed"));
-            async_graphql::Error::from(error).into_server_error(Pos::default())
-        };
-        let field = |name: &str| PathSegment::Field(name.into());
-        let path = vec![field("toggleLike"), field("activity"), field("topLikers")];
-        let mut errors = [away().with_path(path[..1].to_vec()), away().with_path(path)];
-        after_a_change(&mut errors);
-        let outcome = |error: &ServerError| {
-            let extensions = error.extensions.as_ref().unwrap();
-            extensions.get("outcome").unwrap().to_string()
-        };
-        assert_eq!(outcome(&errors[0]), "\"not_applied\"");
-        assert_eq!(outcome(&errors[1]), "\"unknown\"");
-        assert!(errors[1].message.contains("may have happened"));
-    }
-
-    #[test]
-    fn errors_without_a_code_get_one() {
-        let refused = ServerError::new("Unknown field", None);
-        let at = vec![PathSegment::Field("a".into())];
-        let value = ServerError::new("Failed to parse \"Int\": no", None).with_path(at.clone());
-        let other = ServerError::new("disk on fire", None).with_path(at);
-        let mut errors = [refused, value, other];
-        complete(&mut errors);
-        assert_eq!(code_of(&errors[0]), "\"BAD_USER_INPUT\"");
-        assert_eq!(code_of(&errors[1]), "\"BAD_USER_INPUT\"");
-        assert_eq!(code_of(&errors[2]), "\"INTERNAL\"");
-        assert_eq!(errors[2].message, "Something went wrong on our side.");
     }
 }

@@ -1,15 +1,19 @@
 //! GraphQL: what front ends see. Knows `likes` and `domain`, never Redis or SQL.
 //!
-//! `execute` reads the document before it runs, opens a scope for the request (who asks, its loaders, the
+//! `Gate::prepare` looks at a request before it runs; `execute` opens a scope for the request (who asks, its loaders, the
 //! one look at likes that answers all its fields) and completes the errors of the response.
 
 mod activity;
+mod complete;
 mod connection;
 mod context;
 mod cursor;
 mod document;
+mod documents;
 mod error;
 mod event;
+mod gate;
+mod guard;
 mod id;
 mod likers;
 mod loaders;
@@ -24,26 +28,21 @@ mod user;
 
 use std::sync::Arc;
 
+use async_graphql::parser::types::OperationType;
 use async_graphql::{Request, Response, SDLExportOptions, SchemaBuilder, ServerError};
 use futures::stream::{self, BoxStream, StreamExt};
 
 use self::context::{Degraded, Scope, Viewer};
-use self::document::Survey;
 use self::event::{Events, Scopes};
 use self::mutation::Mutation;
 use self::query::Query;
-use self::shape::Shape;
 use self::subscription::Root;
 use crate::domain::{Identity, Timestamp};
 use crate::likes::Likes;
+pub use documents::Documents;
 pub use error::{Code, Error};
-
-/// The deepest nesting of fields. Tools introspect about 15 deep; an activity's likers' liked activities'
-/// likers, each through edges and node, are 12.
-const DEPTH: usize = 16;
-/// The highest cost of a document, by and large its largest number of values. A page of a hundred activities
-/// with every field costs about 4,000; five hundred aliases of anything at the root do not fit.
-const COMPLEXITY: usize = 20_000;
+pub use gate::{Asked, Gate};
+pub use guard::{Excess, Limit, Prepared};
 
 /// The schema with what it needs to answer.
 #[derive(Clone)]
@@ -56,8 +55,15 @@ pub struct Schema {
 
 type Executed = async_graphql::Schema<Query, Mutation, Root>;
 
-/// Makes the schema.
-pub fn schema(likes: Likes) -> Schema {
+/// Makes the schema. Without introspection it tells nobody what is in it.
+pub fn schema(likes: Likes, introspection: bool) -> Schema {
+    let builder = || {
+        if introspection {
+            return builder();
+        }
+        // Suggestions tell the schema name by name.
+        builder().disable_introspection().disable_suggestions()
+    };
     Schema {
         likes,
         executed: builder().finish(),
@@ -78,35 +84,23 @@ pub fn sdl() -> String {
 
 fn builder() -> SchemaBuilder<Query, Mutation, Root> {
     async_graphql::Schema::build(Query, Mutation, Root)
-        .limit_depth(DEPTH)
-        .limit_complexity(COMPLEXITY)
 }
 
 /// Answers one query or mutation for the bearer of a verified token, or for nobody.
 ///
 /// Every error of the response has `extensions.code`. Where answers came from SQL because Redis was away,
 /// the response has `extensions.likes`: `{"source": "sql", "complete": false}`.
-pub async fn execute(
-    schema: &Schema,
-    identity: Option<Identity>,
-    mut request: Request,
-) -> Response {
-    let mut response = match prepare(&mut request) {
-        Ok(seen) => {
-            let degraded = Degraded::default();
-            let (likes, now) = (schema.likes.clone(), Timestamp::now());
-            let scope = Scope::new(likes, identity, seen.survey, degraded.clone(), now);
-            let mut response = schema.executed.execute(request.data(scope)).await;
-            seen.shape.fit(&mut response);
-            if seen.is_mutation {
-                error::after_a_change(&mut response.errors);
-            }
-            degraded.tell(&mut response);
-            response
-        }
-        Err(refused) => Response::from_errors(refused),
-    };
-    error::complete(&mut response.errors);
+pub async fn execute(schema: &Schema, identity: Option<Identity>, prepared: Prepared) -> Response {
+    let degraded = Degraded::default();
+    let (likes, now) = (schema.likes.clone(), Timestamp::now());
+    let scope = Scope::new(likes, identity, prepared.survey, degraded.clone(), now);
+    let mut response = schema.executed.execute(prepared.request.data(scope)).await;
+    prepared.shape.fit(&mut response);
+    if prepared.kind == OperationType::Mutation {
+        complete::after_a_change(&mut response.errors);
+    }
+    degraded.tell(&mut response);
+    complete::complete(&mut response.errors, prepared.most_errors);
     response
 }
 
@@ -115,17 +109,19 @@ pub async fn execute(
 pub fn subscribe(
     schema: &Schema,
     identity: Option<Identity>,
-    mut request: Request,
+    prepared: Prepared,
 ) -> BoxStream<'static, Response> {
-    let prepared = prepare(&mut request);
-    let prepared = prepared.and_then(|it| spread_root(&mut request).map(|()| it));
-    let Seen { survey, shape, .. } = match prepared {
-        Ok(seen) => seen,
-        Err(mut refused) => {
-            error::complete(&mut refused);
-            return stream::iter([Response::from_errors(refused)]).boxed();
-        }
-    };
+    let Prepared {
+        mut request,
+        survey,
+        shape,
+        most_errors,
+        ..
+    } = prepared;
+    if let Err(mut refused) = spread_root(&mut request) {
+        complete::complete(&mut refused, most_errors);
+        return stream::iter([Response::from_errors(refused)]).boxed();
+    }
     let likes = &schema.likes;
     let viewer = Arc::new(Viewer::new(likes.clone(), identity));
     let events = Arc::new(Events::new(likes, Arc::clone(&viewer), survey, shape));
@@ -134,7 +130,7 @@ pub fn subscribe(
     let request = request.data(scope).data(Arc::clone(&events));
     let responses = schema.subscribed.execute_stream(request);
     let complete = move |mut response: Response| {
-        error::complete(&mut response.errors);
+        complete::complete(&mut response.errors, most_errors);
         if !events.take_executed() {
             let errors = response.errors.iter_mut();
             errors.for_each(|error| error.path.clear());
@@ -142,29 +138,6 @@ pub fn subscribe(
         response
     };
     responses.map(complete).boxed()
-}
-
-/// What was seen of a document before it is executed.
-struct Seen {
-    survey: Survey,
-    shape: Shape,
-    is_mutation: bool,
-}
-
-fn prepare(request: &mut Request) -> Result<Seen, Vec<ServerError>> {
-    let variables = std::mem::take(&mut request.variables);
-    let operation = request.operation_name.take();
-    let document = request.parsed_query().map_err(|refused| vec![refused])?;
-    let survey = document::survey(document, &variables);
-    let survey = survey.map_err(|refused| refused.into_response().errors)?;
-    let seen = Seen {
-        survey,
-        shape: Shape::of(document, operation.as_deref()),
-        is_mutation: document::is_mutation(document, operation.as_deref()),
-    };
-    request.variables = variables;
-    request.operation_name = operation;
-    Ok(seen)
 }
 
 fn spread_root(request: &mut Request) -> Result<(), Vec<ServerError>> {

@@ -1,4 +1,4 @@
-//! The arguments by which clients ask for a piece of a list, and what a piece costs.
+//! The arguments by which clients ask for a piece of a list.
 
 use std::borrow::Cow;
 
@@ -10,9 +10,9 @@ use super::error::{Error, Result};
 use crate::domain::{Page, Take};
 
 /// The most items of a page: what one round trip to Redis answers in well under a millisecond.
-const LARGEST: usize = 100;
+pub const LARGEST: usize = 100;
 /// The items of a page whose size nobody gave: a screen or two.
-const USUAL: usize = 20;
+pub const USUAL: usize = 20;
 
 /// A number of items as the client wrote it. GraphQL's `Int`, but of any size, so that numbers too
 /// large for an `Int` are refused with the argument's name like those merely too large for a page.
@@ -99,15 +99,6 @@ impl Window {
             before: place(&self.before, "before")?,
         })
     }
-}
-
-/// What a field costs that has so many items at most, each with fields of the given cost.
-/// Sizes out of bounds are refused later; here they count as the largest.
-pub fn cost(first: Option<Count>, last: Option<Count>, each: usize) -> usize {
-    let size = first.or(last).map_or(USUAL, |Count(size)| {
-        usize::try_from(size).unwrap_or(0).min(LARGEST)
-    });
-    size.saturating_mul(each).saturating_add(1)
 }
 
 #[cfg(test)]

@@ -8,15 +8,11 @@ use super::connection::ActivityConnection;
 use super::context::Scope;
 use super::cursor::List;
 use super::error::{Error, Result};
+use super::guard::NODES_LARGEST;
 use super::id::{self, Key};
-use super::page::{Count, Window, cost};
+use super::page::{Count, Window};
 use super::user::User;
 use crate::domain::{self, FeedPlace};
-
-/// The most ids of `nodes`.
-const NODES_LARGEST: usize = 100;
-/// What a look-up at the root costs beside its fields: it may need a statement of its own.
-const LOOK_UP: usize = 50;
 
 /// Anything with a global id.
 #[derive(Interface)]
@@ -63,7 +59,6 @@ pub struct Query;
 #[Object]
 impl Query {
     /// Whatever has this global id; null if it does not exist, or no longer. `BAD_USER_INPUT` if this is no id.
-    #[graphql(complexity = "LOOK_UP + child_complexity")]
     async fn node(
         &self,
         ctx: &Context<'_>,
@@ -81,7 +76,6 @@ impl Query {
 
     /// Whatever has these global ids, in their order, with null in the place of what does not exist.
     /// `BAD_USER_INPUT` if one of them is no id, or for more than 100.
-    #[graphql(complexity = "LOOK_UP + ids.len() * child_complexity")]
     async fn nodes(
         &self,
         ctx: &Context<'_>,
@@ -115,7 +109,6 @@ impl Query {
     }
 
     /// Who asks, by the token; null for an anonymous request. A user whom this service has not met is made here.
-    #[graphql(complexity = "LOOK_UP + child_complexity")]
     async fn viewer(&self, ctx: &Context<'_>) -> Result<Option<User>> {
         let scope = Scope::of(ctx)?;
         let Some(user) = scope.viewer.ensured().await? else {
@@ -125,7 +118,6 @@ impl Query {
     }
 
     /// An activity; null if it does not exist, or no longer. `BAD_USER_INPUT` if this is not the id of an activity.
-    #[graphql(complexity = "LOOK_UP + child_complexity")]
     async fn activity(
         &self,
         ctx: &Context<'_>,
@@ -140,7 +132,6 @@ impl Query {
     ///
     /// Give `first` with `after` to go forwards, or `last` with `before` to go backwards; neither size means
     /// `first: 20`. Wrong sizes, and cursors that are not of this list in this order, are `BAD_USER_INPUT`.
-    #[graphql(complexity = "LOOK_UP + cost(first, last, child_complexity)")]
     async fn activities(
         &self,
         ctx: &Context<'_>,

@@ -15,8 +15,6 @@ use crate::likes::Fresh;
 
 /// The most activities of one subscription: a page of the feed.
 const ACTIVITIES_LARGEST: usize = 100;
-/// What a subscription costs beside its fields.
-const WATCH: usize = 50;
 
 /// The likes of an activity, changed.
 pub struct LikeChange(Fresh);
@@ -52,7 +50,6 @@ impl Root {
     /// then one of each that changed, at most about ten a second for each activity, and always the latest in the end. A
     /// client that reads slowly gets fewer. After a disturbance states may come again; keep the one with the newest
     /// `likesChangedAt`. Activities that do not exist, or no longer, are passed over.
-    #[graphql(complexity = "WATCH + activity_ids.len() * child_complexity")]
     async fn likes_changed(
         &self,
         ctx: &Context<'_>,

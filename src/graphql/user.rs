@@ -9,7 +9,7 @@ use super::context::Scope;
 use super::cursor::List;
 use super::error::Result;
 use super::id::Key;
-use super::page::{Count, Window, cost};
+use super::page::{Count, Window};
 use crate::domain::{self, LikedPlace};
 
 /// A user whose row is at hand.
@@ -46,7 +46,6 @@ impl User {
     ///
     /// Give `first` with `after` to go forwards, or `last` with `before` to go backwards; neither size means
     /// `first: 20`. Wrong sizes, and cursors that are not of this list, are `BAD_USER_INPUT`.
-    #[graphql(complexity = "cost(first, last, child_complexity)")]
     async fn liked_activities(
         &self,
         ctx: &Context<'_>,

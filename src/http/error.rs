@@ -9,7 +9,8 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use super::observe::Note;
-use crate::graphql::Code;
+use crate::graphql::{Code, Limit};
+use crate::telemetry::REQUESTS_REFUSED;
 
 /// The one text for every token that is not believed: which part was wrong helps only a forger.
 const BAD_TOKEN: &str = "The bearer token is not valid. Sign in again, or send no Authorization \
@@ -21,8 +22,10 @@ pub(super) struct Failure {
     status: StatusCode,
     code: Code,
     outcome: Option<&'static str>,
-    error: Box<ServerError>,
-    header: Option<(HeaderName, HeaderValue)>,
+    limit: Option<&'static str>,
+    message: String,
+    // Few have one, and each answer has room for a failure.
+    header: Option<Box<(HeaderName, HeaderValue)>>,
 }
 
 impl Failure {
@@ -31,13 +34,14 @@ impl Failure {
             status,
             code,
             outcome: None,
-            error: Box::new(ServerError::new(message, None)),
+            limit: None,
+            message: message.into(),
             header: None,
         }
     }
 
     fn with_header(mut self, name: HeaderName, value: &'static str) -> Self {
-        self.header = Some((name, HeaderValue::from_static(value)));
+        self.header = Some(Box::new((name, HeaderValue::from_static(value))));
         self
     }
 
@@ -56,13 +60,6 @@ impl Failure {
         Self::new(StatusCode::BAD_REQUEST, Code::BadUserInput, message)
     }
 
-    /// Something is wrong with the GraphQL document, at a place.
-    pub(super) fn bad_document(error: ServerError) -> Self {
-        let mut failure = Self::bad_input("");
-        failure.error = Box::new(error);
-        failure
-    }
-
     pub(super) fn bad_token() -> Self {
         Self::new(StatusCode::UNAUTHORIZED, Code::Unauthenticated, BAD_TOKEN)
             .with_header(WWW_AUTHENTICATE, r#"Bearer error="invalid_token""#)
@@ -75,6 +72,14 @@ impl Failure {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, message)
             .with_outcome("not_applied")
             .with_header(RETRY_AFTER, "5")
+    }
+
+    pub(super) fn busy() -> Self {
+        let message =
+            "Too many requests are being worked on, and nothing was done. Try again soon.";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, message)
+            .with_outcome("not_applied")
+            .with_header(RETRY_AFTER, "1")
     }
 
     pub(super) fn timed_out() -> Self {
@@ -127,7 +132,10 @@ impl Failure {
 
     pub(super) fn too_large(limit: usize) -> Self {
         let message = format!("The body is larger than {limit} bytes.");
-        Self::new(StatusCode::PAYLOAD_TOO_LARGE, Code::BadUserInput, message)
+        let mut failure = Self::new(StatusCode::PAYLOAD_TOO_LARGE, Code::BadUserInput, message);
+        failure.limit = Some(Limit::Body.name());
+        metrics::counter!(REQUESTS_REFUSED, "limit" => Limit::Body.name()).increment(1);
+        failure
     }
 
     /// Content types that browsers send to other sites without asking first are among the refused.
@@ -145,11 +153,14 @@ impl Failure {
 impl Failure {
     /// As GraphQL's clients read it.
     pub(super) fn into_error(self) -> ServerError {
-        let mut error = *self.error;
+        let mut error = ServerError::new(self.message, None);
         let mut extensions = ErrorExtensionValues::default();
         extensions.set("code", self.code.name());
         if let Some(outcome) = self.outcome {
             extensions.set("outcome", outcome);
+        }
+        if let Some(limit) = self.limit {
+            extensions.set("limit", limit);
         }
         error.extensions = Some(extensions);
         error
@@ -158,7 +169,7 @@ impl Failure {
 
 impl IntoResponse for Failure {
     fn into_response(mut self) -> Response {
-        let headers = HeaderMap::from_iter(self.header.take());
+        let headers = HeaderMap::from_iter(self.header.take().map(|header| *header));
         let (status, code) = (self.status, self.code);
         let body = Json(json!({ "errors": [self.into_error()] }));
         let mut response = (status, headers, body).into_response();

@@ -15,9 +15,9 @@ use tokio::time::timeout;
 
 use super::Service;
 use super::auth::Bearer;
-use super::error::Failure;
-use super::graphql::{self, Prepared, Rendered};
+use super::graphql::{self, Rendered};
 use super::observe::Note;
+use crate::graphql::Prepared;
 use crate::telemetry;
 
 /// What nginx needs to be told, or it collects answers before it passes them on.
@@ -55,8 +55,7 @@ pub(super) fn of_results(
 }
 
 /// A refusal. By the protocol it comes as an event: a browser shows no other answer to the page that asked.
-pub(super) fn of_failure(failure: Failure) -> Response {
-    let refused = Executed::from_errors(vec![failure.into_error()]);
+pub(super) fn of_refusal(refused: Executed) -> Response {
     respond(events(stream::iter([refused]).boxed()))
 }
 
@@ -64,9 +63,9 @@ pub(super) fn of_failure(failure: Failure) -> Response {
 /// not pass it on.
 fn events(results: BoxStream<'static, Executed>) -> BoxStream<'static, String> {
     let sent = counter!(telemetry::LIVE_MESSAGES, "transport" => "sse");
-    let next = results.map(move |mut executed| {
+    let next = results.map(move |executed| {
         sent.increment(1);
-        let rendered = Rendered::of(&mut executed);
+        let rendered = Rendered::of(&executed);
         // JSON of texts and numbers, which never fails and has no line breaks.
         let json = serde_json::to_string(&rendered).unwrap_or_default();
         format!("event: next\ndata: {json}\n\n")

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_graphql::parser::types::OperationType;
-use async_graphql::{Request, Response as Executed, ServerError, Value};
+use async_graphql::{Response as Executed, ServerError, Value};
 use axum::Json;
-use axum::body::Body;
-use axum::extract::{Request as HttpRequest, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, VARY};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
+use axum::extract::{Request, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, VARY};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use futures::future::{BoxFuture, FutureExt};
+use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream, StreamExt};
 use serde::Serialize;
 use tokio::time::timeout;
@@ -20,53 +20,66 @@ use super::accept::{self, Format};
 use super::auth::{Bearer, Refusal};
 use super::error::Failure;
 use super::observe::Note;
-use super::{Service, document, events, pages, request, ws};
-use crate::domain::Identity;
+use super::{Service, caller, events, pages, request, ws};
+use crate::domain::{Caller, Identity};
+use crate::graphql::{self, Asked, Prepared};
 
 /// Executes one query or mutation for whoever asks.
 pub type Execute =
-    Arc<dyn Fn(Option<Identity>, Request) -> BoxFuture<'static, Executed> + Send + Sync>;
+    Arc<dyn Fn(Option<Identity>, Prepared) -> BoxFuture<'static, Executed> + Send + Sync>;
 
 /// Executes a subscription for whoever asks.
 pub type Subscribe =
-    Arc<dyn Fn(Option<Identity>, Request) -> BoxStream<'static, Executed> + Send + Sync>;
+    Arc<dyn Fn(Option<Identity>, Prepared) -> BoxStream<'static, Executed> + Send + Sync>;
 
-/// Of a document with thousands of mistakes, the first ones are enough to mend it.
-const MOST_ERRORS: usize = 20;
-/// Names in the log are cut here.
-const LONGEST_NAME: usize = 64;
+/// A request that is not executed.
+pub(super) enum Refused {
+    /// For what HTTP says of it.
+    Here(Failure),
+    /// For what it holds.
+    ByGraphql(graphql::Error),
+}
+
+impl Refused {
+    /// As GraphQL's clients read it.
+    pub(super) fn into_executed(self) -> Executed {
+        match self {
+            Self::Here(failure) => Executed::from_errors(vec![failure.into_error()]),
+            Self::ByGraphql(error) => error.into_response(),
+        }
+    }
+}
+
+impl From<Failure> for Refused {
+    fn from(failure: Failure) -> Self {
+        Self::Here(failure)
+    }
+}
 
 /// Queries, subscriptions, and `GraphiQL` for a browser.
-pub(super) async fn get(
-    State(service): State<Arc<Service>>,
-    uri: Uri,
-    headers: HeaderMap,
-    request: HttpRequest,
-) -> Response {
-    if ws::is_wanted(&headers) {
+pub(super) async fn get(State(service): State<Arc<Service>>, request: Request) -> Response {
+    if ws::is_wanted(request.headers()) {
         return ws::open(service, request).await;
     }
-    if accept::preferred(&headers) == Some(Format::Page) {
-        return pages::graphiql(&headers);
+    let (parts, _) = request.into_parts();
+    if accept::preferred(&parts.headers) == Some(Format::Page) {
+        return pages::graphiql(&parts.headers);
     }
     let allowed = [OperationType::Query, OperationType::Subscription];
-    let read = async { request::from_query(&uri) };
-    answer(&service, &headers, &allowed, read).await
+    let read = async { request::from_query(&parts.uri) };
+    answer(&service, &parts, &allowed, read).await
 }
 
 /// Queries, mutations and subscriptions.
-pub(super) async fn post(
-    State(service): State<Arc<Service>>,
-    headers: HeaderMap,
-    body: Body,
-) -> Response {
+pub(super) async fn post(State(service): State<Arc<Service>>, request: Request) -> Response {
     let allowed = [
         OperationType::Query,
         OperationType::Mutation,
         OperationType::Subscription,
     ];
-    let read = request::from_body(&headers, body);
-    answer(&service, &headers, &allowed, read).await
+    let (parts, body) = request.into_parts();
+    let read = request::from_body(&parts.headers, body, service.gate.limits().max_body);
+    answer(&service, &parts, &allowed, read).await
 }
 
 /// Every other method.
@@ -76,23 +89,29 @@ pub(super) async fn other_method() -> Response {
 
 async fn answer(
     service: &Arc<Service>,
-    headers: &HeaderMap,
+    parts: &Parts,
     allowed: &[OperationType],
-    read: impl Future<Output = Result<Request, Failure>>,
+    read: impl Future<Output = Result<Asked, Failure>>,
 ) -> Response {
+    let headers = &parts.headers;
     let format = accept::preferred(headers).filter(|format| *format != Format::Page);
     if format.is_none() {
         return respond(format, Err(Failure::not_acceptable()));
     }
-    let prepare = async {
+    let who_and_what = async {
         let bearer = identify(service, headers).await?;
         Ok((bearer, read.await?))
     };
-    let (bearer, request) = match prepare.await {
+    let (bearer, asked) = match who_and_what.await {
         Ok(it) => it,
         Err(failure) => return respond(format, Err(failure)),
     };
-    match self::prepare(request, allowed) {
+    let proxy = service.client_address_header.as_ref();
+    let caller = Caller {
+        identity: bearer.as_ref().map(|bearer| bearer.identity.clone()),
+        address: caller::address(headers, &parts.extensions, proxy),
+    };
+    match prepare(service, &caller, asked, allowed).await {
         Ok(prepared) if prepared.kind == OperationType::Subscription => {
             if accept::takes_events(headers) {
                 events::of_results(service, bearer, prepared)
@@ -103,13 +122,16 @@ async fn answer(
         Ok(prepared) if format == Some(Format::Events) => {
             events::of_results(service, bearer, prepared)
         }
-        Ok(prepared) => {
-            let identity = bearer.map(|bearer| bearer.identity);
-            let executed = (service.execute)(identity, prepared.request).await;
-            respond(format, Ok((executed, prepared.name)))
+        Ok(mut prepared) => {
+            let name = prepared.name.take();
+            let executed = execute(service, caller.identity, prepared).await;
+            respond(format, Ok((executed, name)))
         }
-        Err(failure) if format == Some(Format::Events) => events::of_failure(failure),
-        Err(failure) => respond(format, Err(failure)),
+        Err(refused) if format == Some(Format::Events) => {
+            events::of_refusal(refused.into_executed())
+        }
+        Err(Refused::Here(failure)) => respond(format, Err(failure)),
+        Err(Refused::ByGraphql(error)) => respond(format, Ok((error.into_response(), None))),
     }
 }
 
@@ -128,52 +150,49 @@ pub(super) async fn identify(
     })
 }
 
-/// A request that may be executed.
-pub(super) struct Prepared {
-    request: Request,
-    kind: OperationType,
-    /// Of the operation, for the log.
-    pub(super) name: Option<String>,
+/// Looks at a request and says what is wrong with it.
+pub(super) async fn prepare(
+    service: &Service,
+    caller: &Caller,
+    asked: Asked,
+    allowed: &[OperationType],
+) -> Result<Prepared, Refused> {
+    let prepared = service.gate.prepare(caller, asked).await;
+    let prepared = prepared.map_err(Refused::ByGraphql)?;
+    if !allowed.contains(&prepared.kind) {
+        return Err(Failure::mutation_over_get().into());
+    }
+    Ok(prepared)
 }
 
-/// Looks at a request and says what is wrong with it.
-pub(super) fn prepare(
-    mut request: Request,
-    allowed: &[OperationType],
-) -> Result<Prepared, Failure> {
-    let wanted = request.operation_name.as_deref();
-    let document = document::parse(&request.query).map_err(Failure::bad_document)?;
-    let selected = document::selected(&document, wanted).map_err(Failure::bad_document)?;
-    let (name, operation) = selected;
-    let kind = operation.ty;
-    if !allowed.contains(&kind) {
-        return Err(Failure::mutation_over_get());
+async fn execute(
+    service: &Service,
+    identity: Option<Identity>,
+    mut prepared: Prepared,
+) -> Executed {
+    let keep = prepared.keep.take();
+    let executed = (service.execute)(identity, prepared).await;
+    if was_executed(&executed) {
+        service.gate.keep(keep);
     }
-    document::check_variables(operation, &request.variables).map_err(Failure::bad_document)?;
-    let name = name.map(|name| name.chars().take(LONGEST_NAME).collect());
-    // What was looked at is what is executed: nothing reads the text a second time.
-    request.set_parsed_query(document);
-    Ok(Prepared {
-        request,
-        kind,
-        name,
-    })
+    executed
 }
 
 /// The results of a request as they come: one of a query or a mutation, any number of a subscription.
 pub(super) fn results(
-    service: &Service,
+    service: &Arc<Service>,
     identity: Option<Identity>,
     prepared: Prepared,
 ) -> BoxStream<'static, Executed> {
     if prepared.kind == OperationType::Subscription {
-        return (service.subscribe)(identity, prepared.request);
+        return (service.subscribe)(identity, prepared);
     }
-    let execution = (service.execute)(identity, prepared.request);
-    let limited = timeout(service.request_timeout, execution);
-    let executed = limited.map(|executed| {
+    let service = Arc::clone(service);
+    let executed = async move {
+        let execution = execute(&service, identity, prepared);
+        let executed = timeout(service.request_timeout, execution).await;
         executed.unwrap_or_else(|_| Executed::from_errors(vec![Failure::timed_out().into_error()]))
-    });
+    };
     stream::once(executed).boxed()
 }
 
@@ -185,7 +204,7 @@ fn respond(
         return Failure::not_acceptable().into_response();
     };
     let mut response = match answer {
-        Ok((executed, operation)) => rendered(executed, operation),
+        Ok((executed, operation)) => rendered(executed, operation, format),
         Err(failure) => failure.into_response(),
     };
     let headers = response.headers_mut();
@@ -211,29 +230,28 @@ pub(super) struct Rendered<'a> {
 }
 
 impl<'a> Rendered<'a> {
-    /// Cuts off errors of which there are more than anybody reads.
-    pub(super) fn of(executed: &'a mut Executed) -> Self {
-        let was_executed = was_executed(executed);
-        if !was_executed {
-            executed.errors.truncate(MOST_ERRORS);
-        }
+    pub(super) fn of(executed: &'a Executed) -> Self {
         Self {
-            data: was_executed.then_some(&executed.data),
+            data: was_executed(executed).then_some(&executed.data),
             errors: &executed.errors,
             extensions: &executed.extensions,
         }
     }
 }
 
-fn rendered(mut executed: Executed, operation: Option<String>) -> Response {
+fn rendered(mut executed: Executed, operation: Option<String>, format: Format) -> Response {
     let headers = std::mem::take(&mut executed.http_headers);
-    let body = Rendered::of(&mut executed);
+    let body = Rendered::of(&executed);
     let status = match body.data {
         Some(_) => StatusCode::OK,
-        None => refused(body.errors),
+        None => refused(body.errors, format),
     };
     let code = body.errors.first().and_then(code);
     let mut response = (status, headers, Json(&body)).into_response();
+    if status == StatusCode::TOO_MANY_REQUESTS {
+        let seconds = body.errors.first().map_or(1, retry_after_seconds);
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
     response.extensions_mut().insert(Note { operation, code });
     response
 }
@@ -244,14 +262,18 @@ fn was_executed(executed: &Executed) -> bool {
     executed.data != Value::Null || errors.is_empty() || errors.iter().any(|it| !it.path.is_empty())
 }
 
-/// The status of a request that GraphQL refused as a whole.
-fn refused(errors: &[ServerError]) -> StatusCode {
+/// The status of a request that GraphQL refused as a whole. Clients that only know `application/json` take
+/// what is not 200 for the answer of a proxy, so they get 200 where the document is to blame.
+fn refused(errors: &[ServerError], format: Format) -> StatusCode {
     match errors.first().and_then(code).as_deref() {
         Some("UNAUTHENTICATED") => StatusCode::UNAUTHORIZED,
         Some("FORBIDDEN") => StatusCode::FORBIDDEN,
         Some("RATE_LIMITED") => StatusCode::TOO_MANY_REQUESTS,
         Some("UNAVAILABLE") => StatusCode::SERVICE_UNAVAILABLE,
         Some("INTERNAL") => StatusCode::INTERNAL_SERVER_ERROR,
+        // Apollo's clients then send the document, and take any other status for a failure.
+        Some("PERSISTED_QUERY_NOT_FOUND" | "PERSISTED_QUERY_NOT_SUPPORTED") => StatusCode::OK,
+        _ if format == Format::Json => StatusCode::OK,
         _ => StatusCode::BAD_REQUEST,
     }
 }
@@ -260,5 +282,13 @@ fn code(error: &ServerError) -> Option<String> {
     match error.extensions.as_ref()?.get("code")? {
         Value::String(code) => Some(code.clone()),
         _ => None,
+    }
+}
+
+fn retry_after_seconds(error: &ServerError) -> u64 {
+    let extensions = error.extensions.as_ref();
+    match extensions.and_then(|extensions| extensions.get("retryAfterMs")) {
+        Some(Value::Number(millis)) => millis.as_u64().unwrap_or_default().div_ceil(1000),
+        _ => 1,
     }
 }

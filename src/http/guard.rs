@@ -1,11 +1,14 @@
-//! What must not take others down: a panic, and a request without end.
+//! What must not take others down: a panic, a request without end, and too many at once.
 
 use std::any::Any;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+
+use tokio::sync::Semaphore;
 
 use super::error::Failure;
 
@@ -23,5 +26,17 @@ pub(super) async fn limit_time(
     match tokio::time::timeout(limit, next.run(request)).await {
         Ok(response) => response,
         Err(_) => Failure::timed_out().into_response(),
+    }
+}
+
+/// Answers at once where there are more requests than can be worked on: who waits in a queue takes room too.
+pub(super) async fn limit_concurrency(
+    State(room): State<Arc<Semaphore>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    match room.try_acquire() {
+        Ok(_permit) => next.run(request).await,
+        Err(_) => Failure::busy().into_response(),
     }
 }

@@ -23,6 +23,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub enum Health {
     /// It works.
     Up,
+    /// It works, in the way that the text tells.
+    Note(String),
     /// It works, but an operator should look at it.
     Warning(String),
     /// It does not work.
@@ -53,6 +55,7 @@ impl Check {
         let health = health.unwrap_or_else(|_| Health::Down("takes too long".to_owned()));
         let (status, message) = match health {
             Health::Up => (Status::Up, None),
+            Health::Note(text) => (Status::Up, Some(text)),
             Health::Warning(text) => (Status::Warning, Some(text)),
             Health::Down(text) => (Status::Down, Some(text)),
         };

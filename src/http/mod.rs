@@ -2,7 +2,8 @@
 
 mod accept;
 pub mod auth;
-mod document;
+mod caller;
+mod connection;
 mod error;
 mod events;
 mod graphql;
@@ -11,23 +12,33 @@ pub mod health;
 mod live;
 pub mod metrics;
 mod observe;
+mod origins;
 mod pages;
 mod request;
 mod server;
+mod slots;
+mod stream;
 mod ws;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::http::HeaderValue;
 use axum::http::header::{CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
+use axum::http::{HeaderName, HeaderValue};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
+use tokio::sync::Semaphore;
 use tower::ServiceBuilder;
+use tower_http::CompressionLevel;
 use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{DefaultPredicate, Predicate, SizeAbove};
+use tower_http::cors::CorsLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
 
+use crate::config::Connections;
+use crate::graphql::Gate;
 use auth::Authenticator;
 pub use graphql::{Execute, Subscribe};
 use health::Check;
@@ -38,6 +49,9 @@ pub use server::{BindError, bind, serve};
 /// Answers that are no pages load nothing and are shown in no frame.
 const NO_PAGE: HeaderValue =
     HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'; base-uri 'none'");
+
+/// Bytes from which an answer is compressed: what fits into one packet would not arrive sooner.
+const COMPRESSED_FROM: u64 = 1_024;
 
 /// What the API is made of.
 pub struct Service {
@@ -51,6 +65,12 @@ pub struct Service {
     pub authenticator: Authenticator,
     /// What has to work for this process to be ready.
     pub checks: Vec<Check>,
+    /// What every request passes before it is executed.
+    pub gate: Gate,
+    /// The header in which a proxy in front names the client's address.
+    pub client_address_header: Option<HeaderName>,
+    /// How many requests there may be at once.
+    pub connections: Connections,
     /// After this, a request is answered with `UNAVAILABLE`.
     pub request_timeout: Duration,
     /// Of `dev` only: the feed page, and the users that it can switch between.
@@ -60,11 +80,15 @@ pub struct Service {
 /// All routes, behind all middleware.
 pub fn router(service: Service) -> Router {
     let timeout = service.request_timeout;
+    let cors = origins::cors(&service.live.settings.origins);
+    let room = Arc::new(Semaphore::new(service.connections.max_requests));
     let health = health::routes(service.checks.clone());
     let is_demo = service.demo.is_some();
     let graphql = get(graphql::get)
         .post(graphql::post)
-        .fallback(graphql::other_method);
+        .fallback(graphql::other_method)
+        // Pages and health are answered however busy GraphQL is.
+        .layer(from_fn_with_state(room, guard::limit_concurrency));
 
     let mut routes = Router::new()
         .route("/graphql", graphql)
@@ -78,11 +102,11 @@ pub fn router(service: Service) -> Router {
         .with_state(Arc::new(service))
         .merge(health)
         .fallback(error::not_found);
-    with_middleware(routes, timeout)
+    with_middleware(routes, cors, timeout)
 }
 
 /// The middleware, from the outside in.
-fn with_middleware(routes: Router, timeout: Duration) -> Router {
+fn with_middleware(routes: Router, cors: Option<CorsLayer>, timeout: Duration) -> Router {
     let layers = ServiceBuilder::new()
         // Outermost: gives the request its id, and logs and counts also what other layers answer.
         .layer(from_fn(observe::observe))
@@ -101,9 +125,20 @@ fn with_middleware(routes: Router, timeout: Duration) -> Router {
             REFERRER_POLICY,
             HeaderValue::from_static("no-referrer"),
         ))
+        // Answers of a kilobyte and more, but for streams and pictures, take half the time on a phone's network.
+        .layer(compression())
+        // Only for origins that are set: preflights are answered here and get no further.
+        .option_layer(cors)
         // A panic ends one request, not the connection that others share.
         .layer(CatchPanicLayer::custom(guard::panicked))
         // Innermost: what takes too long is dropped where it stands, and its answer passes the rest.
         .layer(from_fn_with_state(timeout, guard::limit_time));
     routes.layer(layers)
+}
+
+fn compression() -> CompressionLayer<impl Predicate> {
+    let worth_it = DefaultPredicate::new().and(SizeAbove::new(COMPRESSED_FROM));
+    CompressionLayer::new()
+        .quality(CompressionLevel::Fastest)
+        .compress_when(worth_it)
 }

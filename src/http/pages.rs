@@ -17,12 +17,16 @@ use serde::Serialize;
 use super::Service;
 use super::error::Failure;
 
-/// Scripts only from files of ours, nothing from elsewhere but pictures of users. Editors set styles
-/// in the page and may work in threads made from text.
-const PAGE: HeaderValue = HeaderValue::from_static(
+/// Everything only from files of ours, and nothing from elsewhere but pictures of users.
+const FEED: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' https:; \
+     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+);
+/// Editors set styles in the page, and bring pictures and fonts as text.
+const GRAPHIQL: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
-     img-src 'self' data: http: https:; font-src 'self' data:; connect-src 'self'; \
-     worker-src 'self' blob:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
+     img-src 'self' https: data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; \
+     form-action 'none'; frame-ancestors 'none'",
 );
 /// Kept by the browser, and asked for again each time: a new build shows at once, an old one costs 304.
 const REVALIDATE: &str = "no-cache";
@@ -52,7 +56,7 @@ pub(super) fn graphiql(headers: &HeaderMap) -> Response {
     } else {
         "graphiql/missing.html"
     };
-    let mut response = page(name, headers);
+    let mut response = page(name, GRAPHIQL, headers);
     // The same address answers others with JSON.
     response
         .headers_mut()
@@ -62,7 +66,7 @@ pub(super) fn graphiql(headers: &HeaderMap) -> Response {
 
 /// The feed page of `dev`.
 pub(super) async fn feed(headers: HeaderMap) -> Response {
-    page("feed/index.html", &headers)
+    page("feed/index.html", FEED, &headers)
 }
 
 /// The users of `dev`.
@@ -80,12 +84,14 @@ pub(super) async fn asset(Path(path): Path<String>, headers: HeaderMap) -> Respo
     }
 }
 
-fn page(name: &str, headers: &HeaderMap) -> Response {
+fn page(name: &str, policy: HeaderValue, headers: &HeaderMap) -> Response {
     let Some(found) = Web::get(name) else {
         return Failure::not_found().into_response();
     };
     let mut response = file(&found, headers);
-    response.headers_mut().insert(CONTENT_SECURITY_POLICY, PAGE);
+    response
+        .headers_mut()
+        .insert(CONTENT_SECURITY_POLICY, policy);
     response
 }
 

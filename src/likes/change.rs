@@ -9,6 +9,7 @@ use super::rebuild::{Failure, Rebuilt};
 use super::{Error, Likes, Outcome, Result};
 use crate::cache::Changed;
 use crate::domain::{Change, ChangeAnswer};
+use crate::fault::point;
 use crate::telemetry;
 
 /// How long a change waits for a set that is missing: a million likers take some seconds to rebuild,
@@ -41,8 +42,11 @@ impl Likes {
     async fn carry_out(&self, change: &Change) -> Result<(ChangeAnswer, bool)> {
         let deadline = Instant::now() + PATIENCE;
         loop {
+            point("change.asked");
             // Nothing that correctness needs comes after this line: the client may be gone by then.
-            match self.cache.change(change).await? {
+            let changed = self.cache.change(change).await;
+            point("change.answered");
+            match changed? {
                 Changed::Done { answer, replayed } => return Ok((answer, replayed)),
                 Changed::Conflict => return Err(Error::Conflict),
                 Changed::Full => return Err(Error::unavailable("too many events wait for SQL")),
@@ -57,10 +61,13 @@ impl Likes {
         if self.absent.contains_key(&activity) {
             return Err(Error::NotFound);
         }
-        match self.rebuilds.finish(activity).await {
+        let rebuilt = self.rebuilds.finish(activity).await;
+        point("change.rebuilt");
+        match rebuilt {
             Rebuilt::Ready => Ok(()),
             Rebuilt::Gone => {
                 self.absent.insert(activity, ()).await;
+                point("change.absent");
                 Err(Error::NotFound)
             }
             Rebuilt::Failed(failure) => Err(Error::Unavailable {
@@ -76,6 +83,7 @@ impl Likes {
             }
             Rebuilt::Later => {
                 sleep(PAUSE).await;
+                point("change.paused");
                 Ok(())
             }
         }

@@ -109,11 +109,21 @@ impl Likes {
     /// # Errors
     /// `NotFound`, `Forbidden` to anybody but its author, `Unavailable`.
     pub async fn delete_activity(&self, id: ActivityId, by: UserId) -> Result<()> {
-        match self.store.delete_activity(id, by).await? {
-            Deletion::Deleted => {
-                self.forget(id).await;
-                Ok(())
+        // A task of its own: a transaction must not stop in the middle because a client went away, and
+        // what was deleted in SQL must be forgotten in Redis.
+        let this = self.clone();
+        let deletion = self.tasks.spawn(async move {
+            let deletion = this.store.delete_activity(id, by).await?;
+            if deletion == Deletion::Deleted {
+                this.forget(id).await;
             }
+            Ok::<_, Error>(deletion)
+        });
+        match deletion
+            .await
+            .map_err(|error| Error::Internal(error.into()))??
+        {
+            Deletion::Deleted => Ok(()),
             Deletion::NotAuthor => Err(Error::Forbidden),
             Deletion::NotFound => Err(Error::NotFound),
         }

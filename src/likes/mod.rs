@@ -6,7 +6,7 @@ mod feed;
 mod live;
 mod pending;
 mod read;
-mod rebuild;
+pub mod rebuild;
 pub mod reconcile;
 
 use std::collections::HashMap;
@@ -39,6 +39,7 @@ pub struct Likes {
     store: Arc<dyn Store>,
     cache: Arc<Cache>,
     rebuilds: Rebuilds,
+    tasks: TaskTracker,
     users: Memory<Subject, UserId>,
     absent: Memory<ActivityId, ()>,
     live: Live,
@@ -47,10 +48,11 @@ pub struct Likes {
 }
 
 impl Likes {
-    /// Brings Redis and SQL together. Rebuilds under way are tracked by `tasks`.
+    /// Brings Redis and SQL together. Rebuilds and deletions under way are tracked by `tasks`.
     pub fn new(store: Arc<dyn Store>, cache: Arc<Cache>, tasks: TaskTracker) -> Self {
         Self {
-            rebuilds: Rebuilds::new(Arc::clone(&store), Arc::clone(&cache), tasks),
+            rebuilds: Rebuilds::new(Arc::clone(&store), Arc::clone(&cache), tasks.clone()),
+            tasks,
             store,
             cache,
             users: Memory::builder()

@@ -13,6 +13,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::cache::{Begun, Cache, Error as CacheError, Lease};
 use crate::domain::{ActivityId, LikeState, Liker, Page, Slice, Take};
+use crate::fault::point;
 use crate::store::{Error as StoreError, LookQuery, RowsQuery, Store};
 use crate::telemetry;
 
@@ -57,20 +58,18 @@ pub struct Rebuilds {
     tasks: TaskTracker,
 }
 
-struct Rebuilder {
+/// Rebuilds one set after the other.
+pub struct Rebuilder {
     store: Arc<dyn Store>,
     cache: Arc<Cache>,
     permits: Semaphore,
 }
 
 impl Rebuilds {
+    /// From this SQL into this Redis, each in a task of its own.
     pub fn new(store: Arc<dyn Store>, cache: Arc<Cache>, tasks: TaskTracker) -> Self {
         Self {
-            rebuilder: Arc::new(Rebuilder {
-                store,
-                cache,
-                permits: Semaphore::new(AT_ONCE),
-            }),
+            rebuilder: Arc::new(Rebuilder::new(store, cache)),
             running: Arc::default(),
             tasks,
         }
@@ -114,10 +113,20 @@ impl Rebuilds {
 }
 
 impl Rebuilder {
+    /// From this SQL into this Redis.
+    pub fn new(store: Arc<dyn Store>, cache: Arc<Cache>) -> Self {
+        Self {
+            store,
+            cache,
+            permits: Semaphore::new(AT_ONCE),
+        }
+    }
+
     async fn rebuild(&self, activity: ActivityId) -> Rebuilt {
         let Ok(_permit) = self.permits.acquire().await else {
             return Rebuilt::Later;
         };
+        point("rebuild.permitted");
         let started = Instant::now();
         let rebuilt = match self.attempt(activity).await {
             Ok(rebuilt) => rebuilt,
@@ -141,15 +150,21 @@ impl Rebuilder {
         rebuilt
     }
 
-    async fn attempt(&self, activity: ActivityId) -> Result<Rebuilt, Failure> {
+    /// Rebuilds a set if it is missing and SQL alone is right about it.
+    ///
+    /// # Errors
+    /// Redis or SQL failed; the lease ends by itself soon, and the next attempt begins anew.
+    pub async fn attempt(&self, activity: ActivityId) -> Result<Rebuilt, Failure> {
         let lease = match self.cache.begin(activity).await? {
             Begun::Exists => return Ok(Rebuilt::Ready),
             Begun::Pending | Begun::Held => return Ok(Rebuilt::Later),
             Begun::Granted(lease) => lease,
         };
+        point("rebuild.begun");
         let filled = self.fill(activity, &lease).await;
         if !matches!(filled, Ok(Rebuilt::Ready)) {
             self.cache.abandon(&lease).await?;
+            point("rebuild.abandoned");
         }
         filled
     }
@@ -158,6 +173,7 @@ impl Rebuilder {
         let Some(head) = self.head(activity).await? else {
             return Ok(Rebuilt::Gone);
         };
+        point("rebuild.headed");
         let mut version = head.changed_at;
         let mut rows = 0;
         let mut after = None;
@@ -165,10 +181,12 @@ impl Rebuilder {
             let Some(page) = self.page(activity, after).await? else {
                 return Ok(Rebuilt::Gone);
             };
+            point("rebuild.paged");
             let Some(last) = page.items.last() else { break };
             if !self.cache.stage(lease, &page.items).await? {
                 return Ok(Rebuilt::Later);
             }
+            point("rebuild.staged");
             rows += i64::try_from(page.items.len()).unwrap_or(i64::MAX);
             version = version.max(Some(last.at));
             after = Some(*last);
@@ -176,7 +194,8 @@ impl Rebuilder {
                 break;
             }
         }
-        let committed = self.cache.commit(lease, version).await?;
+        let committed = self.cache.commit(lease, version, rows).await?;
+        point("rebuild.committed");
         if committed && rows != head.count {
             counter!(telemetry::COUNT_DRIFTS).increment(1);
             tracing::error!(

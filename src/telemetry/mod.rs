@@ -30,10 +30,18 @@ pub const OLDEST_EVENT_SECONDS: &str = "likewise_oldest_event_age_seconds";
 pub const DEAD_LETTERS: &str = "likewise_dead_letters_total";
 /// Times that a partition's sets were dropped because Redis came back older than SQL.
 pub const DOUBTS: &str = "likewise_partition_doubts_total";
+/// 1 for the durability that is set; label `mode` (aof, fsync).
+pub const DURABILITY: &str = "likewise_durability";
 /// Requests over HTTP; labels `path`, `status`.
 pub const HTTP_REQUESTS: &str = "likewise_http_requests_total";
 /// Seconds until the answer; label `path`.
 pub const HTTP_SECONDS: &str = "likewise_http_request_seconds";
+/// Requests refused because their sender did too much of late.
+pub const RATE_LIMITED: &str = "likewise_rate_limited_total";
+/// Requests refused for asking too much; label `limit`.
+pub const REQUESTS_REFUSED: &str = "likewise_requests_refused_total";
+/// Connections over HTTP.
+pub const HTTP_CONNECTIONS: &str = "likewise_http_connections";
 /// WebSockets that are open.
 pub const SOCKETS: &str = "likewise_sockets_open";
 /// Subscriptions that watch activities.

@@ -1,14 +1,15 @@
 //! Collects the metrics and says what each one counts.
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 
 use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 
 use super::{
-    BACKLOG, BATCH_EVENTS, CACHE_READS, CHANGES, COUNT_DRIFTS, DEAD_LETTERS, DOUBTS,
-    EVENTS_PERSISTED, HTTP_REQUESTS, HTTP_SECONDS, LIVE_MESSAGES, LIVE_RELINKS, LIVE_WATCHERS,
-    OLDEST_EVENT_SECONDS, REBUILD_SECONDS, REBUILDS, SOCKETS, WORKER_FAILURES,
+    BACKLOG, BATCH_EVENTS, CACHE_READS, CHANGES, COUNT_DRIFTS, DEAD_LETTERS, DOUBTS, DURABILITY,
+    EVENTS_PERSISTED, HTTP_CONNECTIONS, HTTP_REQUESTS, HTTP_SECONDS, LIVE_MESSAGES, LIVE_RELINKS,
+    LIVE_WATCHERS, OLDEST_EVENT_SECONDS, RATE_LIMITED, REBUILD_SECONDS, REBUILDS, REQUESTS_REFUSED,
+    SOCKETS, WORKER_FAILURES,
 };
 
 /// From half a millisecond, where Redis answers, to the time a request may take.
@@ -25,22 +26,18 @@ const EVENTS: [f64; 10] = [
 /// # Errors
 /// The process has a collector that is not ours.
 pub fn recorder() -> Result<PrometheusHandle, BuildError> {
-    static RECORDER: OnceLock<PrometheusHandle> = OnceLock::new();
-    if let Some(handle) = RECORDER.get() {
+    static RECORDER: Mutex<Option<PrometheusHandle>> = Mutex::new(None);
+    // Held until it is installed, so that of two at once the second finds the first one's.
+    let mut recorder = RECORDER.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(handle) = &*recorder {
         return Ok(handle.clone());
     }
     let handle = PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)?
         .set_buckets_for_metric(Matcher::Full(BATCH_EVENTS.to_owned()), &EVENTS)?
-        .install_recorder();
-    match handle {
-        Ok(handle) => {
-            describe();
-            Ok(RECORDER.get_or_init(|| handle).clone())
-        }
-        // Another thread may have been faster.
-        Err(error) => RECORDER.get().cloned().ok_or(error),
-    }
+        .install_recorder()?;
+    describe();
+    Ok(recorder.insert(handle).clone())
 }
 
 fn describe() {
@@ -96,10 +93,26 @@ fn describe() {
         Unit::Count,
         "Times that a partition's sets were dropped because Redis came back older than the database."
     );
+    describe_gauge!(HTTP_CONNECTIONS, Unit::Count, "Connections over HTTP.");
+    describe_gauge!(
+        DURABILITY,
+        Unit::Count,
+        "When likes are acknowledged: in Redis (aof) or on its disk (fsync)."
+    );
     describe_counter!(
         HTTP_REQUESTS,
         Unit::Count,
         "Requests over HTTP, by path and status."
+    );
+    describe_counter!(
+        RATE_LIMITED,
+        Unit::Count,
+        "Requests refused because their sender did too much of late."
+    );
+    describe_counter!(
+        REQUESTS_REFUSED,
+        Unit::Count,
+        "Requests refused for asking too much, by the limit that they passed."
     );
     describe_histogram!(
         HTTP_SECONDS,

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cache::{Cache, Error as CacheError, Waiting};
 use crate::domain::{Partition, Timestamp};
+use crate::fault::point;
 use crate::store::Store;
 use crate::telemetry;
 pub use error::Error;
@@ -76,6 +77,7 @@ impl Worker {
         while !stop.is_cancelled() {
             let pause = match self.cache.waiting(&partitions).await {
                 Ok(waiting) => {
+                    point("worker.waiting");
                     backoff = BACKOFF.0;
                     report(&waiting);
                     let full = self.round(&token, &mut duties, &waiting).await;
@@ -92,6 +94,7 @@ impl Worker {
             }
         }
         for partition in partitions {
+            point("worker.unclaimed");
             if let Err(error) = self.cache.unclaim(partition, &token).await {
                 tracing::debug!(
                     error = &error as &dyn std::error::Error,
@@ -141,6 +144,7 @@ impl Worker {
         match claimed {
             None => return Ok(None),
             Some(newly_taken) => {
+                point("worker.claimed");
                 if newly_taken {
                     place.doubt();
                 }

@@ -70,6 +70,16 @@ pub fn plan(partition: Partition, from: EventId, entries: &[StreamEntry]) -> Opt
     })
 }
 
+/// Of what is pending, that which the checkpoint says is persisted: what a worker before this one
+/// committed and did not settle, or what Redis forgot to have settled.
+pub fn persisted(
+    mut pending: Vec<(ActivityId, EventId)>,
+    checkpoint: EventId,
+) -> Vec<(ActivityId, EventId)> {
+    pending.retain(|(_, newest)| *newest <= checkpoint);
+    pending
+}
+
 /// What the end of a stream says about Redis, when nothing was found after the checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {

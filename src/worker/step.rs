@@ -2,9 +2,10 @@
 
 use metrics::{counter, histogram};
 
-use super::plan::{End, Plan, end, plan, skip};
+use super::plan::{End, Plan, end, persisted, plan, skip};
 use super::{Error, Worker};
 use crate::domain::{ActivityId, EventId, Partition};
+use crate::fault::point;
 use crate::store::Persisted;
 use crate::telemetry;
 
@@ -74,6 +75,7 @@ impl Worker {
             .cache
             .entries(partition, from, self.options.batch)
             .await?;
+        point("worker.read");
         let Some(plan) = plan(partition, from, &entries) else {
             return self.check_end(place, from).await;
         };
@@ -82,6 +84,7 @@ impl Worker {
                 place.doubt();
                 return Ok(Step::Fenced);
             }
+            point("worker.doubted");
             // Before the commit: after it, a crash would forget that the sets are in doubt.
             self.drop_sets(partition).await?;
         }
@@ -95,14 +98,23 @@ impl Worker {
     /// Reads the checkpoint and settles what a predecessor committed and did not settle.
     async fn take_over(&self, partition: Partition) -> Result<EventId, Error> {
         let checkpoint = self.store.checkpoint(partition).await?;
-        let mut persisted = self.cache.all_pending(partition).await?;
-        persisted.retain(|(_, newest)| *newest <= checkpoint);
+        point("worker.checkpoint");
+        self.settle(partition, checkpoint).await?;
+        Ok(checkpoint)
+    }
+
+    async fn settle(&self, partition: Partition, checkpoint: EventId) -> Result<(), Error> {
+        let pending = self.cache.all_pending(partition).await?;
+        point("worker.pending");
+        let persisted = persisted(pending, checkpoint);
         // It may have set likes aside that their sets still show: rebuilt sets do not.
         let activities: Vec<_> = persisted.iter().map(|(activity, _)| *activity).collect();
         self.drop_each(&activities).await?;
         self.cache.settle(partition, &persisted).await?;
+        point("worker.persisted_before");
         self.cache.trim(partition, checkpoint).await?;
-        Ok(checkpoint)
+        point("worker.trimmed_before");
+        Ok(())
     }
 
     async fn commit(&self, plan: &Plan) -> Result<Step, Error> {
@@ -116,6 +128,7 @@ impl Worker {
         else {
             return Ok(Step::Fenced);
         };
+        point("worker.persisted");
         for letter in &set_aside {
             counter!(telemetry::DEAD_LETTERS, "reason" => letter.reason).increment(1);
             tracing::warn!(
@@ -128,10 +141,13 @@ impl Worker {
         // Before settling: after a crash between the two, what is pending tells whose sets are in doubt.
         self.drop_each(&refused).await?;
         self.cache.settle(batch.partition, &plan.newest).await?;
+        point("worker.settled");
         for activity in gone {
             self.cache.forget(activity).await?;
+            point("worker.forgotten");
         }
         self.cache.trim(batch.partition, batch.to).await?;
+        point("worker.trimmed");
         counter!(telemetry::EVENTS_PERSISTED).increment(plan.entries as u64);
         #[expect(
             clippy::cast_precision_loss,
@@ -145,11 +161,17 @@ impl Worker {
     async fn check_end(&self, place: &mut Place, checkpoint: EventId) -> Result<Step, Error> {
         let partition = place.partition;
         let last = self.cache.last_event(partition).await?;
+        point("worker.ended");
         match end(checkpoint, last) {
-            End::AtCheckpoint => Ok(Step::Idle),
+            End::AtCheckpoint => {
+                // Redis may have come back as it was right before this was settled.
+                self.settle(partition, checkpoint).await?;
+                Ok(Step::Idle)
+            }
             End::Before => {
                 self.drop_sets(partition).await?;
                 self.cache.lift(partition, checkpoint).await?;
+                point("worker.lifted");
                 Ok(Step::Healed)
             }
             End::After => {
@@ -161,13 +183,17 @@ impl Worker {
                 {
                     return Ok(Step::Idle);
                 }
+                point("worker.looked_again");
                 place.doubt();
                 if self.store.checkpoint(partition).await? != checkpoint {
                     return Ok(Step::Fenced);
                 }
+                point("worker.still_gone");
                 self.drop_sets(partition).await?;
                 let skipped = skip(partition, checkpoint, last);
-                match self.store.persist(&skipped).await? {
+                let persisted = self.store.persist(&skipped).await?;
+                point("worker.skipped");
+                match persisted {
                     Persisted::Committed { .. } => Ok(Step::Healed),
                     Persisted::Fenced => Ok(Step::Fenced),
                 }
@@ -188,6 +214,8 @@ impl Worker {
             partition = partition.0,
             "Redis may be older than SQL: dropping the partition's sets, which are rebuilt when needed"
         );
-        Ok(self.cache.drop_partition(partition).await?)
+        self.cache.drop_partition(partition).await?;
+        point("worker.dropped");
+        Ok(())
     }
 }

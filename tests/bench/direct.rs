@@ -4,6 +4,7 @@
 use std::process::Command;
 
 use crate::load::Measured;
+use crate::servers::Postgres;
 use crate::world::World;
 
 pub fn toggles(world: &World, activities: u32, seconds: u32, connections: u32) -> Measured {
@@ -33,7 +34,7 @@ pub fn toggles(world: &World, activities: u32, seconds: u32, connections: u32) -
     )
     .unwrap();
     let before = world.cpu();
-    let output = Command::new(world.pgbench())
+    let output = Command::new(Postgres::program("pgbench"))
         .args(["--no-vacuum", "--protocol=prepared", "--log"])
         .arg(format!("--log-prefix={}", log.display()))
         .arg(format!("--client={connections}"))

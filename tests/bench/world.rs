@@ -1,7 +1,6 @@
 //! One node on a Redis and a Postgres of its own, with data like that of real feeds.
 
 use std::net::TcpStream;
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -127,11 +126,6 @@ impl World {
         #[expect(clippy::cast_precision_loss, reason = "bytes of demo data")]
         let bytes = bytes as f64;
         (bytes / 1_048_576.0, bytes / f64::from(self.likes))
-    }
-
-    /// The benchmark of Postgres' own.
-    pub fn pgbench(&self) -> PathBuf {
-        self.postgres.program("pgbench")
     }
 
     fn caught_up(&self) -> bool {

@@ -13,7 +13,8 @@ const binary = resolve(project, process.env.LIKEWISE_BIN ?? "target/debug/likewi
 // Redis, migrations and demo data on a busy machine.
 const patience = 60_000;
 
-export async function startService() {
+/** With more settings, if there are any. */
+export async function startService(settings = {}) {
   const data = await mkdtemp(join(tmpdir(), "likewise-browser-"));
   const [port, metricsPort] = await freePorts(2);
   const origin = `http://127.0.0.1:${port}`;
@@ -22,6 +23,7 @@ export async function startService() {
     LIKEWISE_LISTEN: `127.0.0.1:${port}`,
     LIKEWISE_METRICS_LISTEN: `127.0.0.1:${metricsPort}`,
     LIKEWISE_DATA: data,
+    ...settings,
   };
   // What is set for other tests is not meant for this service, which brings its own.
   delete env.REDIS_URL;
@@ -40,6 +42,8 @@ export async function startService() {
 
   const service = {
     origin,
+    metrics: `http://127.0.0.1:${metricsPort}/metrics`,
+    pid: child.pid,
     /** All processes of the service, its own first. */
     processes: () => descendants(child.pid),
     output: () => Buffer.concat(output).toString(),

@@ -114,12 +114,11 @@ impl Client {
             match self.attempt(wish).await {
                 Outcome::Done(_) if key.is_some() => return self.play_tricks(wish).await,
                 Outcome::Done(_) | Outcome::Conflict => return,
-                Outcome::Refused => {}
                 // Nobody can tell whether another try would flip back: look instead.
                 Outcome::Unknown if key.is_none() && action == Action::Toggle => {
                     return self.read(user, activity).await;
                 }
-                Outcome::Unknown => {}
+                Outcome::Refused | Outcome::Unknown => {}
             }
             if stop.is_cancelled() {
                 return;

@@ -9,10 +9,11 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::arguments::Fsync;
 use crate::check::{Kind, Violation};
+use crate::inside::{by_hand, limit_memory};
 use crate::plan::{Fault, Planned, WORKERS};
 use crate::proxy::Mode;
 use crate::record::{Inflicted, KeyLoss, Micros, Restore};
-use crate::restore::{self, LONGEST_DOUBT, cut_off, set_key};
+use crate::restore::{self, LONGEST_DOUBT, cut_off};
 use crate::servers::Stop;
 use crate::world::{Cast, World};
 
@@ -50,8 +51,8 @@ struct Trace {
 }
 
 impl Inflictor {
-    /// Works through the schedule, at most two faults at a time.
-    pub async fn run(self, schedule: &[Planned]) -> Notes {
+    /// Works through the schedule, at most two faults at a time. Takes at least so long.
+    pub async fn run(self, schedule: &[Planned], length: Duration) -> Notes {
         let this = Arc::new(self);
         let begun = Instant::now();
         let mut notes = Notes::default();
@@ -78,6 +79,7 @@ impl Inflictor {
                 (planned.at, inflicted, trace)
             });
         }
+        sleep_until(begun + length).await;
         while let Some(ended) = running.join_next().await {
             let (_, inflicted, trace) = ended.unwrap();
             healing = notes.take(inflicted, trace).or(healing);
@@ -114,10 +116,20 @@ impl Inflictor {
             }
             Fault::StopPostgres | Fault::CrashPostgres => self.postgres(fault, lasts).await,
             Fault::DeleteSets | Fault::ExpireSets | Fault::FlushScripts => {
-                self.by_hand(fault, lasts).await.unwrap();
+                by_hand(&self.world, &self.cast, fault, lasts)
+                    .await
+                    .unwrap();
                 Trace::default()
             }
-            Fault::FillMemory | Fault::EvictSets => self.memory(fault, lasts).await.unwrap(),
+            Fault::FillMemory | Fault::EvictSets => {
+                let limited = limit_memory(&self.world, fault, lasts).await;
+                let (evicted, violation) = limited.unwrap();
+                Trace {
+                    violation,
+                    evicted,
+                    ..Trace::default()
+                }
+            }
         };
         let end = self.world.clock.now();
         if fault == Fault::EvictSets {
@@ -243,70 +255,6 @@ impl Inflictor {
         sleep(lasts).await;
         block_in_place(|| postgres.start_again());
         Trace::default()
-    }
-
-    /// What somebody with redis-cli could do, again and again.
-    async fn by_hand(&self, fault: Fault, lasts: Duration) -> redis::RedisResult<()> {
-        let mut redis = self.world.redis().await?;
-        let begun = Instant::now();
-        while begun.elapsed() < lasts {
-            if fault == Fault::FlushScripts {
-                let mut flush = redis::cmd("SCRIPT");
-                flush.arg("FLUSH").exec_async(&mut redis).await?;
-            } else {
-                for activity in &self.cast.activity_keys {
-                    let set = set_key(*activity);
-                    let command = match fault {
-                        Fault::DeleteSets => redis::Cmd::del(&set),
-                        _ => redis::Cmd::pexpire(&set, rand::random_range(1..100)),
-                    };
-                    if rand::random() {
-                        command.exec_async(&mut redis).await?;
-                    }
-                }
-            }
-            sleep(Duration::from_millis(rand::random_range(20..200))).await;
-        }
-        Ok(())
-    }
-
-    async fn memory(&self, fault: Fault, lasts: Duration) -> redis::RedisResult<Trace> {
-        let mut redis = self.world.redis().await?;
-        let before: redis::InfoDict = redis::cmd("INFO").query_async(&mut redis).await?;
-        let used: u64 = before.get("used_memory").unwrap_or_default();
-        let (policy, limit) = match fault {
-            Fault::FillMemory => ("noeviction", used / 2),
-            // What was there at the start cannot go, so this is a good part of the rest.
-            _ => ("volatile-ttl", used - used / 20),
-        };
-        for (name, value) in [
-            ("maxmemory-policy", policy.to_owned()),
-            // Redis looks at so many keys at random and evicts the best: with as many, sets are among them.
-            ("maxmemory-samples", "64".to_owned()),
-            ("maxmemory", limit.to_string()),
-        ] {
-            let mut set = redis::cmd("CONFIG");
-            set.arg("SET")
-                .arg(name)
-                .arg(value)
-                .exec_async(&mut redis)
-                .await?;
-        }
-        sleep(lasts).await;
-        for (name, value) in [("maxmemory", "0"), ("maxmemory-policy", "noeviction")] {
-            let mut set = redis::cmd("CONFIG");
-            set.arg("SET")
-                .arg(name)
-                .arg(value)
-                .exec_async(&mut redis)
-                .await?;
-        }
-        let after: redis::InfoDict = redis::cmd("INFO").query_async(&mut redis).await?;
-        let evicted = |info: &redis::InfoDict| info.get::<u64>("evicted_keys").unwrap_or_default();
-        Ok(Trace {
-            evicted: evicted(&after) - evicted(&before),
-            ..Trace::default()
-        })
     }
 }
 

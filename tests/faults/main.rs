@@ -11,6 +11,7 @@ mod arguments;
 mod check;
 mod client;
 mod inflict;
+mod inside;
 mod plan;
 mod process;
 mod proxy;
@@ -161,7 +162,8 @@ async fn act(
         fsync: arguments.fsync,
     };
     let schedule = plan::plan(seed, arguments.seconds, arguments.only.as_deref());
-    let notes = inflictor.run(&schedule).await;
+    let length = Duration::from_secs(arguments.seconds);
+    let notes = inflictor.run(&schedule, length).await;
     let Notes {
         faults,
         restores,

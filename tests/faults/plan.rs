@@ -58,13 +58,13 @@ pub struct Planned {
 }
 
 /// The kinds, each with the least and the longest time it lasts in milliseconds.
-const KINDS: [(Kind, u64, u64); 23] = [
+const KINDS: [(Kind, u64, u64); 24] = [
     (|r| Fault::Kill(node(r)), 200, 2_000),
     (|r| Fault::Hold(node(r)), 500, 4_000),
     (|r| Fault::Terminate(node(r)), 100, 1_500),
     (|r| Fault::Kill(worker(r)), 200, 4_000),
     // A worker's lease on a partition holds for three seconds: most times another takes over meanwhile.
-    (|r| Fault::Hold(worker(r)), 1_000, 6_000),
+    (|r| Fault::Hold(worker(r)), 1_500, 6_500),
     (|r| Fault::Terminate(worker(r)), 100, 1_500),
     (|_| Fault::KillRedis, 100, 1_500),
     (|_| Fault::HoldRedis, 300, 3_000),
@@ -76,7 +76,9 @@ const KINDS: [(Kind, u64, u64); 23] = [
     (|r| Fault::Stall(wire(r, REDIS)), 200, 3_000),
     (|r| Fault::Mute(wire(r, REDIS)), 200, 2_000),
     (|r| Fault::Cut(wire(r, SQL)), 50, 2_000),
-    (|r| Fault::Stall(wire(r, SQL)), 200, 4_000),
+    (|r| Fault::Stall(wire_of(node(r), SQL)), 200, 4_000),
+    // Long enough for another worker to persist what this one is about to persist when it goes on.
+    (|r| Fault::Stall(wire_of(worker(r), SQL)), 2_500, 6_000),
     (|r| Fault::Mute(wire(r, SQL)), 200, 3_000),
     (|_| Fault::DeleteSets, 500, 2_500),
     (|_| Fault::ExpireSets, 500, 2_500),
@@ -96,7 +98,10 @@ fn worker(random: &mut StdRng) -> usize {
 }
 
 fn wire(random: &mut StdRng, database: usize) -> Wire {
-    let process = random.random_range(0..WORKERS.end);
+    wire_of(random.random_range(0..WORKERS.end), database)
+}
+
+fn wire_of(process: usize, database: usize) -> Wire {
     Wire { process, database }
 }
 
@@ -142,9 +147,12 @@ impl Fault {
         const REDIS_ITSELF: u32 = 1 << 4;
         const POSTGRES_ITSELF: u32 = 1 << 5;
         const WIRES: u32 = 0xff << 8;
+        const BOTH_WORKERS: u32 = 0b1100;
         match self {
             Self::Kill(it) | Self::Hold(it) | Self::Terminate(it) => 1 << it,
             Self::RestoreRedis => REDIS_ITSELF | POSTGRES_ITSELF | WIRES,
+            // While Redis is full, workers have to go on.
+            Self::FillMemory => REDIS_ITSELF | POSTGRES_ITSELF | WIRES | BOTH_WORKERS,
             Self::StopPostgres | Self::CrashPostgres => POSTGRES_ITSELF,
             Self::Cut(wire) | Self::Stall(wire) | Self::Mute(wire) => {
                 1 << (8 + 2 * wire.process + wire.database)

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::servers::{Keeper, State};
+use crate::servers::keeper::{Keeper, State};
 
 /// Longer than the grace that a process has after SIGTERM.
 const LONGEST_END: Duration = Duration::from_secs(15);

@@ -105,8 +105,8 @@ impl Report<'_> {
         let listed = listed(&counts);
         let (evicted, unasked) = (self.evicted, self.unasked);
         format!(
-            "faults      {total} of {kinds} kinds: {listed}\n            {evicted} keys evicted; \
-             {unasked} starts of a process failed and were repeated"
+            "faults      {total} of {kinds} kinds{listed}\n            with them, {evicted} keys were evicted, \
+             and {unasked} starts of a process failed and were repeated"
         )
     }
 
@@ -144,8 +144,10 @@ impl Report<'_> {
 }
 
 fn listed(counts: &BTreeMap<&str, usize>) -> String {
-    let counts = counts.iter().map(|(name, count)| format!("{count} {name}"));
-    counts.collect::<Vec<_>>().join(", ")
+    let counts = counts
+        .iter()
+        .map(|(name, count)| format!("\n  {count:>9} {name}"));
+    counts.collect()
 }
 
 /// The longest time without a successful change, with no fault active and at all.

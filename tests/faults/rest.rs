@@ -95,6 +95,25 @@ pub async fn drained(world: &World) -> Result<Duration, Violation> {
     Ok(begun.elapsed())
 }
 
+/// Waits until nothing waits for the worker while Redis, full, takes no changes.
+pub async fn emptied(world: &World) -> Result<(), Violation> {
+    let begun = Instant::now();
+    let mut redis = world.redis().await.unwrap();
+    let mut lengths = redis::pipe();
+    for partition in 0..PARTITIONS {
+        lengths.xlen(format!("{{likes:{partition}}}:events"));
+    }
+    while begun.elapsed() < RECOVERY {
+        let waiting: Vec<u64> = lengths.query_async(&mut redis).await.unwrap();
+        if waiting.iter().sum::<u64>() == 0 {
+            return Ok(());
+        }
+        sleep(LOOK).await;
+    }
+    let text = "with the memory of Redis full, workers persist nothing that would free it";
+    Err(Violation::new(Kind::Stuck, text))
+}
+
 /// Everybody looks at everything over both nodes. What they see becomes part of the history.
 pub async fn look_around(world: &World, cast: &Cast, operations: &mut Vec<Operation>) {
     for (user, viewer) in cast.users.iter().enumerate() {

@@ -74,8 +74,8 @@ async fn look(
         }
         sleep(Duration::from_millis(20)).await;
     }
-    let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-    let mut tx = sql.begin_with(begin).await.unwrap();
+    let as_of_now = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+    let mut tx = sql.begin_with(as_of_now).await.unwrap();
     let rows: Vec<(i64, i64)> = sqlx::query_as("SELECT user_id, activity_id FROM activities_likes")
         .fetch_all(&mut *tx)
         .await

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use likewise::config::Connections;
 use likewise::http::metrics;
 use likewise::http::{bind, serve};
 use likewise::shutdown::Shutdown;
@@ -18,7 +19,12 @@ async fn listen(api: &Api, shutdown: &Shutdown) -> SocketAddr {
     let any = "127.0.0.1:0".parse().unwrap();
     let listener = bind("LIKEWISE_LISTEN", any).await.unwrap();
     let address = listener.local_addr().unwrap();
-    let server = serve(listener, api.routes.clone(), shutdown.clone());
+    let server = serve(
+        listener,
+        api.routes.clone(),
+        Connections::default(),
+        shutdown.clone(),
+    );
     shutdown.spawn("API", server);
     address
 }
@@ -91,7 +97,10 @@ async fn metrics_count_requests_by_path_and_status() {
     let listener = bind("LIKEWISE_METRICS_LISTEN", any).await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let routes = metrics::router(recorder, Vec::new());
-    shutdown.spawn("metrics", serve(listener, routes, shutdown.clone()));
+    shutdown.spawn(
+        "metrics",
+        serve(listener, routes, Connections::default(), shutdown.clone()),
+    );
 
     let api = Api::new().await;
     api.get("/secret/path?token=abc", &[]).await;

@@ -7,9 +7,11 @@
 )]
 
 mod answers;
+mod browsers;
 mod ending;
 mod pages;
 mod requests;
+mod slow;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -19,9 +21,12 @@ use async_graphql::{Context, EmptySubscription, Object, Schema};
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode};
 use axum::routing::Router;
-use likewise::config::Access;
+use clap::Parser;
+use likewise::config::{self, Access, Connections, Limits};
+use likewise::graphql::{Documents, Gate};
 use likewise::http::auth::Authenticator;
 use likewise::http::{DemoUser, Execute, Live, Service, router};
+use likewise::rates::Rates;
 use likewise::shutdown::Shutdown;
 use serde_json::Value;
 use tower::ServiceExt;
@@ -81,6 +86,20 @@ impl Api {
     }
 
     async fn with(request_timeout: Duration, demo: Option<Vec<DemoUser>>) -> Self {
+        Self::build(&[], request_timeout, demo).await
+    }
+
+    /// With settings as a user would give them.
+    async fn of(arguments: &[&str]) -> Self {
+        Self::build(arguments, Duration::from_secs(5), None).await
+    }
+
+    async fn build(
+        arguments: &[&str],
+        request_timeout: Duration,
+        demo: Option<Vec<DemoUser>>,
+    ) -> Self {
+        let settings = Settings::parse_from(["likewise"].iter().chain(arguments));
         let access = Access {
             jwt_secret: Some("0123456789abcdef0123456789abcdef".to_owned().into()),
             ..Access::default()
@@ -89,16 +108,19 @@ impl Api {
             .data(AtomicI32::new(0))
             .finish();
         let schema = taps.clone();
-        let execute: Execute = Arc::new(move |_, request| {
+        let execute: Execute = Arc::new(move |_, prepared| {
             let schema = schema.clone();
-            Box::pin(async move { schema.execute(request).await })
+            Box::pin(async move { schema.execute(prepared.request).await })
         });
         let routes = router(Service {
             execute,
             subscribe: Arc::new(|_, _| Box::pin(futures::stream::empty())),
-            live: live(),
+            live: Live::new(&settings.live, &Shutdown::new(Duration::from_secs(1))),
             authenticator: Authenticator::new(&access).await.unwrap(),
             checks: Vec::new(),
+            gate: Gate::new(settings.limits, Rates::off(), Documents::none()),
+            client_address_header: None,
+            connections: settings.connections,
             request_timeout,
             demo,
         });
@@ -121,9 +143,12 @@ impl Api {
             .await
     }
 
-    /// Posts JSON.
+    /// Posts JSON and takes GraphQL's own media type, whose answers have a status of their own.
     async fn post(&self, body: impl ToString) -> Answer {
-        let headers = [("content-type", "application/json")];
+        let headers = [
+            ("content-type", "application/json"),
+            ("accept", "application/graphql-response+json"),
+        ];
         let body = Body::from(body.to_string());
         self.send(request("POST", "/graphql", &headers, body)).await
     }
@@ -135,15 +160,14 @@ impl Api {
     }
 }
 
-/// Nothing here goes on longer than a request.
-fn live() -> Live {
-    #[derive(clap::Parser)]
-    struct Settings {
-        #[command(flatten)]
-        live: likewise::config::Live,
-    }
-    let settings: Settings = clap::Parser::parse_from(["likewise"]);
-    Live::new(&settings.live, &Shutdown::new(Duration::from_secs(1)))
+#[derive(Parser)]
+struct Settings {
+    #[command(flatten)]
+    live: config::Live,
+    #[command(flatten)]
+    limits: Limits,
+    #[command(flatten)]
+    connections: Connections,
 }
 
 fn request(method: &str, address: &str, headers: &[(&str, &str)], body: Body) -> Request<Body> {
@@ -168,6 +192,12 @@ impl Answer {
 
     fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap()
+    }
+
+    /// The limit that was passed.
+    fn limit(&self) -> String {
+        let limit = &self.json()["errors"][0]["extensions"]["limit"];
+        limit.as_str().unwrap_or_default().to_owned()
     }
 
     /// The code of the first error of a body in GraphQL's shape.

@@ -148,6 +148,10 @@ async fn malformed_bodies_are_answered_with_what_was_wrong() {
             "variables is not an object",
         ),
         (
+            json!({"query": "{taps}", "extensions": []}).to_string(),
+            "extensions is not an object",
+        ),
+        (
             json!({"query": "{taps}", "operationName": 1}).to_string(),
             "operationName is not a text",
         ),
@@ -190,6 +194,10 @@ async fn malformed_bodies_are_answered_with_what_was_wrong() {
             "variables is not JSON",
         ),
         (
+            "/graphql?query=%7Btaps%7D&extensions=7",
+            "extensions is not an object",
+        ),
+        (
             "/graphql?query=%7Btaps%7D&variables=[]",
             "variables is not an object",
         ),
@@ -220,8 +228,12 @@ async fn large_bodies_are_refused_with_and_without_a_length() {
         api.send(streamed).await.status,
         StatusCode::PAYLOAD_TOO_LARGE
     );
-    let fits = json!({"query": format!("{{taps #{}\n}}", "a".repeat(250_000))});
+    assert_eq!(answer.limit(), "body");
+    let unused = json!({"a": "a".repeat(250_000)});
+    let fits = json!({"query": "{taps}", "variables": unused});
     assert_eq!(api.post(fits).await.status, StatusCode::OK);
+    let long = json!({"query": format!("{{taps #{}\n}}", "a".repeat(33_000))});
+    assert_eq!(api.post(long).await.limit(), "document");
 }
 
 #[tokio::test]
@@ -269,4 +281,35 @@ async fn refused_documents_have_a_status_of_their_own_and_no_data() {
         (StatusCode::OK, &Value::Null)
     );
     assert!(failed.text.contains(r#""data":null"#));
+}
+
+/// Clients that know nothing but `application/json` take any other status for a proxy's.
+#[tokio::test]
+async fn plain_json_has_status_200_where_only_the_document_is_wrong() {
+    let api = Api::new().await;
+    let headers = [("content-type", "application/json")];
+    for (body, status) in [
+        (json!({"query": "{ unknown }"}), StatusCode::OK),
+        (json!({"query": "{ taps"}), StatusCode::OK),
+        (
+            json!({"query": "query($m: Int!) { slow(milliseconds: $m) }"}),
+            StatusCode::OK,
+        ),
+        (json!({"query": 5}), StatusCode::BAD_REQUEST),
+        (
+            json!({"query": "{taps}", "variables": 5}),
+            StatusCode::BAD_REQUEST,
+        ),
+    ] {
+        let answer = api
+            .send(request(
+                "POST",
+                "/graphql",
+                &headers,
+                body.to_string().into(),
+            ))
+            .await;
+        assert_eq!(answer.status, status, "{body}");
+        assert!(answer.json().get("data").is_none());
+    }
 }

@@ -1,5 +1,7 @@
 //! What the other tests rely on.
 
+use std::net::TcpStream;
+
 use sqlx::{Connection, PgConnection};
 
 use crate::servers::{Postgres, Redis, Stop};
@@ -15,6 +17,7 @@ async fn a_durable_redis_keeps_its_data_over_a_kill_and_a_restart() {
     redis.kill();
     redis.start_again();
     redis.restart();
+    assert!(redis.folder().join("appendonlydir").is_dir());
     redis.freeze();
     redis.thaw();
     let mut connection = client.get_multiplexed_async_connection().await.unwrap();
@@ -38,7 +41,7 @@ async fn a_postgres_keeps_its_data_over_a_crash_and_a_restart() {
     create.execute(&mut connection).await.unwrap();
     for how in [Stop::Immediate, Stop::Fast] {
         postgres.stop(how);
-        assert!(PgConnection::connect(&url).await.is_err());
+        assert!(TcpStream::connect(("127.0.0.1", postgres.port())).is_err());
         postgres.start_again();
     }
     let mut connection = PgConnection::connect(&url).await.unwrap();

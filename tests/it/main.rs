@@ -9,13 +9,20 @@
     reason = "users are a, b, c; activities x, y"
 )]
 
+mod durability;
 mod faults;
 mod harness;
+mod huge;
 mod live;
+#[cfg(feature = "fault-points")]
+mod points;
 mod program;
 mod proxy;
 mod race;
+mod rates;
+#[expect(dead_code, unused_imports, reason = "the fault run uses the rest")]
 #[path = "../support/servers/mod.rs"]
 mod servers;
 mod service;
 mod store;
+mod traps;

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::servers::Keeper;
+use crate::servers::keeper::Keeper;
 use crate::service::eventually;
 
 /// A running process. Dropping it kills it; a panic in its log fails the test.
@@ -79,8 +79,7 @@ impl Program {
 impl Drop for Program {
     fn drop(&mut self) {
         let log = self.log();
-        if log.contains("panicked") && !std::thread::panicking() {
-            panic!("the process panicked: {log}");
-        }
+        let is_calm = !log.contains("panicked") || std::thread::panicking();
+        assert!(is_calm, "the process panicked: {log}");
     }
 }

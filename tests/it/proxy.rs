@@ -8,9 +8,16 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use url::Url;
 
-/// What happens to bytes.
+/// What happens to bytes, and which connections never see another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wire {
+struct Wire {
+    state: State,
+    /// Those with a lower number.
+    stalled: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
     /// They flow.
     Whole,
     /// They wait.
@@ -24,23 +31,33 @@ pub struct Proxy {
     port: u16,
     wire: watch::Sender<Wire>,
     statements: Arc<AtomicU64>,
+    opened: Arc<AtomicU64>,
 }
 
 impl Proxy {
-    /// One before the Postgres of an address.
+    /// One before the Postgres or Redis of an address.
     pub async fn before(address: &str) -> Self {
         let server = Url::parse(address).unwrap().port().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let wire = watch::Sender::new(Wire::Whole);
+        let wire = watch::Sender::new(Wire {
+            state: State::Whole,
+            stalled: 0,
+        });
         let statements = Arc::new(AtomicU64::new(0));
+        let opened = Arc::new(AtomicU64::new(0));
         let (watched, counter) = (wire.subscribe(), Arc::clone(&statements));
+        let opening = Arc::clone(&opened);
         tokio::spawn(async move {
-            while let Ok((client, _)) = listener.accept().await {
+            for number in 0.. {
+                let Ok((client, _)) = listener.accept().await else {
+                    return;
+                };
+                opening.store(number + 1, Ordering::SeqCst);
                 let (watched, counter) = (watched.clone(), Arc::clone(&counter));
                 tokio::spawn(async move {
                     let server = TcpStream::connect(("127.0.0.1", server)).await.unwrap();
-                    forward(client, server, watched, &counter).await;
+                    forward(number, client, server, watched, &counter).await;
                 });
             }
         });
@@ -48,6 +65,7 @@ impl Proxy {
             port,
             wire,
             statements,
+            opened,
         }
     }
 
@@ -55,33 +73,42 @@ impl Proxy {
     pub fn address(&self, address: &str) -> String {
         let mut url = Url::parse(address).unwrap();
         url.set_port(Some(self.port)).unwrap();
-        // What is encrypted cannot be counted.
-        url.set_query(Some("sslmode=disable"));
+        if url.scheme() == "postgres" {
+            // What is encrypted cannot be counted.
+            url.set_query(Some("sslmode=disable"));
+        }
         url.into()
     }
 
     /// Lets everything wait.
     pub fn hold(&self) {
-        self.wire.send_replace(Wire::Held);
+        self.wire.send_modify(|wire| wire.state = State::Held);
     }
 
     /// Breaks everything.
     pub fn cut(&self) {
-        self.wire.send_replace(Wire::Cut);
+        self.wire.send_modify(|wire| wire.state = State::Cut);
     }
 
     /// Lets everything flow.
     pub fn mend(&self) {
-        self.wire.send_replace(Wire::Whole);
+        self.wire.send_modify(|wire| wire.state = State::Whole);
     }
 
-    /// How many statements have come by so far, `BEGIN` and the like not counted.
+    /// Lets the connections of now never say anything again, as those behind a broken router.
+    pub fn stall(&self) {
+        let opened = self.opened.load(Ordering::SeqCst);
+        self.wire.send_modify(|wire| wire.stalled = opened);
+    }
+
+    /// How many statements of Postgres have come by so far, `BEGIN` and the like not counted.
     pub fn statements(&self) -> u64 {
         self.statements.load(Ordering::SeqCst)
     }
 }
 
 async fn forward(
+    number: u64,
     mut client: TcpStream,
     mut server: TcpStream,
     watched: watch::Receiver<Wire>,
@@ -92,15 +119,16 @@ async fn forward(
     let mut messages = Messages::default();
     let mut cut = watched.clone();
     tokio::select! {
-        () = pump(from_client, to_server, watched.clone(), |bytes| {
+        () = pump(number, from_client, to_server, watched.clone(), |bytes| {
             counter.fetch_add(messages.statements(bytes), Ordering::SeqCst);
         }) => {}
-        () = pump(from_server, to_client, watched, |_| {}) => {}
-        _ = cut.wait_for(|wire| *wire == Wire::Cut) => {}
+        () = pump(number, from_server, to_client, watched, |_| {}) => {}
+        _ = cut.wait_for(|wire| wire.state == State::Cut) => {}
     }
 }
 
 async fn pump(
+    number: u64,
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
     mut watched: watch::Receiver<Wire>,
@@ -108,7 +136,11 @@ async fn pump(
 ) {
     let mut buffer = vec![0; 16 * 1024];
     while let Ok(count @ 1..) = from.read(&mut buffer).await {
-        if watched.wait_for(|wire| *wire == Wire::Whole).await.is_err() {
+        if watched
+            .wait_for(|wire| wire.state == State::Whole && number >= wire.stalled)
+            .await
+            .is_err()
+        {
             return;
         }
         see(&buffer[..count]);

@@ -2,6 +2,7 @@
 //! run only when the test says so.
 
 mod details;
+mod documents;
 mod node;
 mod people;
 mod rest;
@@ -18,18 +19,15 @@ use crate::program::Program;
 use crate::servers::Redis;
 use crate::store::{Kind, World};
 pub use details::Details;
-pub use node::Node;
+pub use documents::{LIKES, change, toggles};
+pub use node::{Node, Settings};
 pub use people::SECRET;
 pub use people::{User, id_of, key_of, user, user_id_of};
 
 /// Partitions of the databases that the tests make.
 const PARTITIONS: &str = "8";
 /// A machine under load is slow; what takes longer than this has failed.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// All fields about likes of an activity.
-pub const LIKES: &str =
-    "id likeCount isLiked likeRank likesChangedAt topLikers(first: 50) { name }";
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A Redis, a database and nodes.
 pub struct Service {
@@ -66,6 +64,9 @@ impl Service {
         }
         let mut serving = owned(&["--listen", "127.0.0.1:0", "--metrics-listen"]);
         serving.extend(owned(&["127.0.0.1:0", "--jwt-secret", SECRET]));
+        // Many changes in one document keep tests short.
+        serving.extend(owned(&["--max-mutations", "40", "--max-aliases", "40"]));
+        serving.extend(owned(&["--max-root-fields", "40"]));
         let node = Node::start(&[storage.clone(), serving.clone()].concat()).await;
         Self {
             world,
@@ -78,9 +79,17 @@ impl Service {
         }
     }
 
-    /// One more node on this database, perhaps by another address, and the same Redis.
+    /// One more node on the same Redis and this database, perhaps by another address.
     pub async fn node_at(&self, database: &str) -> Node {
         Node::start(&[self.storage_at(database), self.serving.clone()].concat()).await
+    }
+
+    /// One more node on the same database and Redis by another address.
+    pub async fn node_by(&self, redis: &str) -> Node {
+        let mut storage = self.storage.clone();
+        let at = storage.iter().position(|it| *it == self.redis.url());
+        redis.clone_into(&mut storage[at.unwrap()]);
+        Node::start(&[storage, self.serving.clone()].concat()).await
     }
 
     /// A process of the program on the same Redis and database: `serve`, `worker` or `reconcile`.
@@ -90,14 +99,20 @@ impl Service {
 
     /// The same with the database by another address.
     pub fn program_at(&self, database: &str, command: &str, more: &[&str]) -> Program {
+        let mut arguments = self.arguments(database, command);
+        arguments.extend(owned(more));
+        Program::start(command, &arguments)
+    }
+
+    /// The settings of a command on the same Redis and a database.
+    pub fn arguments(&self, database: &str, command: &str) -> Vec<String> {
         let mut arguments = self.storage_at(database);
         match command {
             "serve" => arguments.extend(self.serving.clone()),
             "worker" => arguments.extend(owned(&["--metrics-listen", "127.0.0.1:0"])),
             _ => {}
         }
-        arguments.extend(owned(more));
-        Program::start(command, &arguments)
+        arguments
     }
 
     fn storage_at(&self, database: &str) -> Vec<String> {
@@ -298,27 +313,6 @@ pub async fn drain(worker: &Worker, places: &mut [Place]) -> usize {
         }
     }
     persisted
-}
-
-/// The body of a change, which `Service::post` may send anywhere.
-pub fn change(mutation: &str, activity: &str, key: Option<&str>) -> Value {
-    let query = format!(
-        "mutation($input: LikeInput!) {{
-            {mutation}(input: $input) {{ liked changed activity {{ {LIKES} }} }} }}"
-    );
-    let input = json!({ "activityId": activity, "idempotencyKey": key });
-    json!({ "query": query, "variables": { "input": input } })
-}
-
-/// A document that toggles a like so many times, one after the other, and asks for little.
-pub fn toggles(activity: &str, count: usize) -> Value {
-    let mut query = format!("mutation {{ ");
-    for turn in 0..count {
-        let toggle =
-            format!("t{turn}: toggleLike(input: {{ activityId: {activity:?} }}) {{ liked }} ");
-        query.push_str(&toggle);
-    }
-    json!({ "query": query + "}" })
 }
 
 /// Asks until the answer is yes.

@@ -7,7 +7,7 @@ mod persist;
 mod users;
 mod world;
 
-pub use world::{Kind, World};
+pub use world::{Kind, World, activity_of, connect, first, identity};
 
 macro_rules! conformance {
     ($($topic:ident { $($name:ident,)+ })+) => {

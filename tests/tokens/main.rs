@@ -19,8 +19,11 @@ use async_graphql::{Response, Value};
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderValue, Request, StatusCode, header};
 use axum::routing::Router;
+use likewise::config::{Connections, Limits};
+use likewise::graphql::{Documents, Gate};
 use likewise::http::auth::Authenticator;
 use likewise::http::{Execute, Live, Service, router};
+use likewise::rates::Rates;
 use likewise::shutdown::Shutdown;
 use serde_json::json;
 use tower::ServiceExt;
@@ -52,6 +55,9 @@ fn api(authenticator: Authenticator) -> Router {
         live: live(),
         authenticator,
         checks: Vec::new(),
+        gate: Gate::new(Limits::default(), Rates::off(), Documents::none()),
+        client_address_header: None,
+        connections: Connections::default(),
         request_timeout: Duration::from_secs(20),
         demo: None,
     })

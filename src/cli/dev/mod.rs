@@ -11,7 +11,7 @@ use clap::Args;
 use super::Error;
 use super::load::{Generator, Size, load};
 use crate::app::{self, App};
-use crate::config::{Access, Log, Process, Secret, Server, Storage, Worker};
+use crate::config::{Api, Log, Process, Secret, Storage, Worker};
 use crate::http::DemoUser;
 use crate::http::auth::{Grant, sign};
 use crate::shutdown::Shutdown;
@@ -52,9 +52,7 @@ pub struct Dev {
     #[command(flatten)]
     storage: Storage,
     #[command(flatten)]
-    server: Server,
-    #[command(flatten)]
-    access: Access,
+    api: Api,
     #[command(flatten)]
     worker: Worker,
     #[command(flatten)]
@@ -66,7 +64,7 @@ pub struct Dev {
 impl Dev {
     pub(super) async fn run(mut self) -> Result<bool, Error> {
         telemetry::init_logs(&self.log)?;
-        self.server.check(&self.process, &self.storage.redis)?;
+        self.api.server.check(&self.process, &self.storage.redis)?;
         let shutdown = Shutdown::new(self.process.shutdown_grace);
         shutdown.on_signals()?;
         let folder = DataFolder::open(&self.data)?;
@@ -83,8 +81,8 @@ impl Dev {
         if self.storage.database.database_url.is_none() {
             self.storage.database.database_url = Some(folder.database_url());
         }
-        if self.access.jwt_secret.is_none() && self.access.jwks.is_none() {
-            self.access.jwt_secret = Some(folder.secret()?);
+        if self.api.access.jwt_secret.is_none() && self.api.access.jwks.is_none() {
+            self.api.access.jwt_secret = Some(folder.secret()?);
         }
         if self.storage.redis.redis_url.is_some() {
             return Ok(None);
@@ -103,13 +101,7 @@ impl Dev {
         let app = App::open(&self.storage).await?;
         let users = self.demo_users()?;
         let addresses = app
-            .serve(
-                &self.server,
-                &self.access,
-                &self.process,
-                Some(users.clone()),
-                shutdown,
-            )
+            .serve(&self.api, &self.process, Some(users.clone()), shutdown)
             .await?;
         app.work(&self.worker, shutdown);
         self.greet(&addresses, &users);
@@ -118,18 +110,18 @@ impl Dev {
 
     /// Demo users with tokens; none where tokens come from an identity provider.
     fn demo_users(&self) -> Result<Vec<DemoUser>, Error> {
-        if self.access.jwt_secret.is_none() {
+        if self.api.access.jwt_secret.is_none() {
             return Ok(Vec::new());
         }
-        let secret = self.access.require_secret()?;
+        let secret = self.api.access.require_secret()?;
         let users = Generator::users(0..DEMO_USERS).into_iter().map(|identity| {
             let name = identity.name.unwrap_or_default();
             let grant = Grant {
                 subject: identity.subject.as_str(),
                 name: Some(&name),
                 picture: None,
-                issuer: self.access.jwt_issuer.as_deref(),
-                audience: self.access.jwt_audience.as_deref(),
+                issuer: self.api.access.jwt_issuer.as_deref(),
+                audience: self.api.access.jwt_audience.as_deref(),
                 issued_at: SystemTime::now(),
                 ttl: TOKEN_TTL,
             };

@@ -11,6 +11,7 @@ mod message;
 mod operations;
 mod session;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -31,7 +32,7 @@ use self::connection::Connection;
 use self::session::Session;
 use super::auth::Bearer;
 use super::error::Failure;
-use super::{Service, graphql};
+use super::{Service, caller, graphql};
 
 const PROTOCOL: &str = "graphql-transport-ws";
 /// Sockets mostly wait, thousands of them: buffers begin small and grow with what needs them.
@@ -65,11 +66,13 @@ pub(super) async fn open(service: Arc<Service>, mut request: Request) -> Respons
         Ok(bearer) => bearer,
         Err(failure) => return failure.into_response(),
     };
+    let proxy = service.client_address_header.as_ref();
+    let address = caller::address(headers, request.extensions(), proxy);
     let Some(upgrade) = request.extensions_mut().remove::<OnUpgrade>() else {
         return Failure::bad_input("WebSockets need HTTP/1.1.").into_response();
     };
     let sockets = service.live.sockets.clone();
-    sockets.spawn(run(service, upgrade, bearer));
+    sockets.spawn(run(service, upgrade, bearer, address));
     let headers = [
         (CONNECTION, HeaderValue::from_static("upgrade")),
         (UPGRADE, HeaderValue::from_static("websocket")),
@@ -83,7 +86,12 @@ pub(super) async fn open(service: Arc<Service>, mut request: Request) -> Respons
     response
 }
 
-async fn run(service: Arc<Service>, upgrade: OnUpgrade, bearer: Option<Bearer>) {
+async fn run(
+    service: Arc<Service>,
+    upgrade: OnUpgrade,
+    bearer: Option<Bearer>,
+    address: Option<IpAddr>,
+) {
     let upgraded = match upgrade.await {
         Ok(upgraded) => TokioIo::new(upgraded),
         Err(error) => {
@@ -99,7 +107,9 @@ async fn run(service: Arc<Service>, upgrade: OnUpgrade, bearer: Option<Bearer>) 
         .max_frame_size(Some(largest));
     let socket = WebSocketStream::from_raw_socket(upgraded, Role::Server, Some(config)).await;
     let connection = Connection::new(socket, &service.live);
-    Session::new(service, connection, bearer).run().await;
+    Session::new(service, connection, bearer, address)
+        .run()
+        .await;
 }
 
 /// Whether a page may open sockets: one of the host that it connects to, or of a listed origin. Without this, any

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use async_graphql::ServerError;
+use async_graphql::Response as Executed;
 use async_graphql::parser::types::OperationType;
 use futures::future::{AbortHandle, AbortRegistration, Abortable};
 use futures::stream::{self, BoxStream, SelectAll, StreamExt};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use tokio_tungstenite::tungstenite::Message;
 
 use super::message;
-use crate::domain::Identity;
+use crate::domain::Caller;
 use crate::http::graphql::{self, Rendered};
 use crate::http::{Service, request};
 
@@ -44,12 +44,12 @@ impl Operations {
     pub(super) fn begin(
         &mut self,
         service: &Arc<Service>,
-        identity: Option<Identity>,
+        caller: Caller,
         id: String,
         request: Map<String, Value>,
     ) {
         let id: Arc<str> = id.into();
-        let outputs = outputs(service, identity, &id, request);
+        let outputs = outputs(service, caller, &id, request);
         let (handle, registration) = AbortHandle::new_pair();
         let name = Arc::clone(&id);
         self.running.push(tagged(outputs, registration, id));
@@ -88,18 +88,28 @@ fn tagged(
 /// What comes of a request: results and then the end, or a refusal.
 fn outputs(
     service: &Arc<Service>,
-    identity: Option<Identity>,
+    caller: Caller,
     id: &Arc<str>,
     request: Map<String, Value>,
 ) -> BoxStream<'static, Output> {
-    let prepared =
-        request::from_fields(request).and_then(|request| graphql::prepare(request, &ALLOWED));
-    let refused = |errors: &[ServerError]| stream::iter([Output::Last(message::error(id, errors))]);
-    let prepared = match prepared {
-        Ok(prepared) => prepared,
-        Err(failure) => return refused(&[failure.into_error()]).boxed(),
+    let (service, id) = (Arc::clone(service), Arc::clone(id));
+    let outputs = async move {
+        let prepared = match request::from_fields(request) {
+            Ok(asked) => graphql::prepare(&service, &caller, asked, &ALLOWED).await,
+            Err(failure) => Err(failure.into()),
+        };
+        match prepared {
+            Ok(prepared) => answered(graphql::results(&service, caller.identity, prepared), &id),
+            Err(refused) => {
+                let errors = refused.into_executed().errors;
+                stream::iter([Output::Last(message::error(&id, &errors))]).boxed()
+            }
+        }
     };
-    let results = graphql::results(service, identity, prepared);
+    stream::once(outputs).flatten().boxed()
+}
+
+fn answered(results: BoxStream<'static, Executed>, id: &Arc<str>) -> BoxStream<'static, Output> {
     let (id, last) = (Arc::clone(id), message::complete(id));
     let mut is_over = false;
     // The end follows the last result, unless a refusal was it.
@@ -108,7 +118,7 @@ fn outputs(
         let output = match result {
             _ if is_over => None,
             None => Some(Output::Last(last.clone())),
-            Some(mut executed) => match Rendered::of(&mut executed) {
+            Some(executed) => match Rendered::of(&executed) {
                 Rendered {
                     data: None, errors, ..
                 } => {

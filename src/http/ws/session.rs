@@ -1,5 +1,6 @@
 //! One socket, from its opening to its end.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -11,7 +12,7 @@ use tokio_tungstenite::tungstenite::{Bytes, Message};
 use super::connection::{Connection, End};
 use super::message::{self, Incoming};
 use super::operations::Operations;
-use crate::domain::Identity;
+use crate::domain::Caller;
 use crate::graphql::Code;
 use crate::http::Service;
 use crate::http::auth::{Bearer, Refusal};
@@ -35,7 +36,7 @@ const LONGEST: Duration = Duration::from_hours(24 * 365);
 pub(super) struct Session {
     service: Arc<Service>,
     connection: Connection,
-    identity: Option<Identity>,
+    caller: Caller,
     /// When the token expires.
     expiry: Option<Instant>,
     is_known: bool,
@@ -48,11 +49,15 @@ impl Session {
         service: Arc<Service>,
         connection: Connection,
         bearer: Option<Bearer>,
+        address: Option<IpAddr>,
     ) -> Self {
         let mut session = Self {
             service,
             connection,
-            identity: None,
+            caller: Caller {
+                identity: None,
+                address,
+            },
             expiry: None,
             is_known: false,
             operations: Operations::default(),
@@ -65,7 +70,7 @@ impl Session {
         if let Some(bearer) = bearer {
             let remaining = bearer.remaining(SystemTime::now()).min(LONGEST);
             self.expiry = Some(Instant::now() + remaining);
-            self.identity = Some(bearer.identity);
+            self.caller.identity = Some(bearer.identity);
         }
     }
 
@@ -171,8 +176,8 @@ impl Session {
             let refusal = message::error(&id, &[failure.into_error()]);
             return self.connection.send(refusal).await;
         }
-        let identity = self.identity.clone();
-        self.operations.begin(&self.service, identity, id, request);
+        let caller = self.caller.clone();
+        self.operations.begin(&self.service, caller, id, request);
         Ok(())
     }
 }

@@ -11,6 +11,7 @@ use futures::{StreamExt, TryStreamExt};
 use super::Result;
 use crate::cache::Cache;
 use crate::domain::{ActivityId, Partition};
+use crate::fault::point;
 use crate::store::Store;
 pub use compare::SetDifference;
 
@@ -147,6 +148,7 @@ impl Reconcile {
         let mut after = None;
         loop {
             let counts = self.store.counts(after, COUNTED_AT_ONCE).await?;
+            point("reconcile.counted");
             let Some(last) = counts.last() else {
                 return Ok(());
             };
@@ -159,6 +161,7 @@ impl Reconcile {
                 });
                 if repair {
                     self.store.recount(found.activity).await?;
+                    point("reconcile.recounted");
                 }
             }
             report.activities += counts.len() as u64;
@@ -174,8 +177,10 @@ impl Reconcile {
         report: &mut Report,
     ) -> Result<()> {
         let sets = self.cache.sets(partition).await?;
+        point("reconcile.listed");
         progress(Progress::Found(sets.len() as u64));
         let known = self.store.activities(&sets).await?;
+        point("reconcile.known");
         let known: HashSet<_> = known.into_iter().map(|row| row.id).collect();
         let compared = futures::stream::iter(&sets).map(|&activity| {
             let known = known.contains(&activity);
@@ -202,12 +207,15 @@ impl Reconcile {
         if !known && self.store.activities(&[activity]).await?.is_empty() {
             if repair {
                 self.cache.forget(activity).await?;
+                point("reconcile.forgotten");
             }
             return Ok(Some(Difference::Orphan { activity }));
         }
         let compared = self.compare(partition, activity).await?;
+        point("reconcile.compared");
         if repair && matches!(compared, Some(Difference::Set { .. })) {
             self.cache.drop_set(activity).await?;
+            point("reconcile.dropped");
         }
         Ok(compared)
     }

@@ -5,6 +5,7 @@ use sqlx::{SqliteConnection, SqlitePool};
 use super::WRITE;
 use super::bind;
 use crate::domain::{ActivityId, DeadLetter, EventId, Liker, Partition, UserId};
+use crate::fault::point;
 use crate::store::plan::{self, Known, Plan, Tally};
 use crate::store::rows::{corrupt, event_id, expect_rows};
 use crate::store::{Batch, Persisted, Result};
@@ -20,15 +21,18 @@ pub(super) async fn checkpoint(pool: &SqlitePool, partition: Partition) -> Resul
 
 pub(super) async fn persist(pool: &SqlitePool, batch: &Batch) -> Result<Persisted> {
     let mut tx = pool.begin_with(WRITE).await?;
+    point("persist.begun");
     if !move_checkpoint(&mut tx, batch).await? {
         tx.rollback().await?;
         return Ok(Persisted::Fenced);
     }
+    point("persist.moved");
     let plan = Plan::of(batch, &lock(&mut tx, batch).await?);
     write_likes(&mut tx, &plan.likes).await?;
     delete_likes(&mut tx, &plan.unlikes).await?;
     write_tallies(&mut tx, &plan.tallies).await?;
     write_letters(&mut tx, batch.partition, &plan.set_aside).await?;
+    point("persist.written");
     tx.commit().await?;
     Ok(Persisted::Committed {
         set_aside: plan.set_aside,

@@ -31,12 +31,12 @@ pub fn check(record: &Record) -> Vec<Violation> {
         history.read(&operations);
         let marks = marks(record, pair);
         if let Err(failure) = explain(&history.ops, &marks) {
-            let (kind, what, at) = history.told(failure, &marks);
-            let excerpt = excerpt(&operations, at, &marks, record);
-            history.wrong.push((kind, format!("{what}:\n{excerpt}")));
+            history.tell(failure, &marks);
         }
-        for (kind, text) in history.wrong {
-            let text = format!("user {} and activity {}: {text}", pair.0, pair.1);
+        for (kind, what, at) in history.wrong {
+            let excerpt = excerpt(&operations, at, &marks, record);
+            let (user, activity) = pair;
+            let text = format!("user {user} and activity {activity}: {what}:\n{excerpt}");
             violations.push(Violation { kind, text });
         }
     }
@@ -64,7 +64,8 @@ struct History<'a> {
     ops: Vec<Op>,
     /// Changes that were sent more than once under one key.
     retried: Vec<Op>,
-    wrong: Vec<(Kind, String)>,
+    /// What is wrong, and when it showed.
+    wrong: Vec<(Kind, String, Micros)>,
 }
 
 impl History<'_> {
@@ -120,11 +121,15 @@ impl History<'_> {
             if sent.is_none() {
                 action = operation.action;
             }
-            if forgotten || operation.action != action {
-                if !forgotten {
+            if !forgotten && operation.action != action {
+                // Refused, whether or not the client got to know.
+                if matches!(operation.outcome, Outcome::Done(_)) {
                     let text = "a key was taken for two operations".to_owned();
-                    self.wrong.push((Kind::Doubled, text));
+                    self.wrong.push((Kind::Doubled, text, operation.end));
                 }
+                continue;
+            }
+            if forgotten {
                 self.seen(source, operation);
                 let end = operation.end + LATEST;
                 let what = What::Change(operation.action, None);
@@ -137,7 +142,7 @@ impl History<'_> {
             let Outcome::Done(answer) = operation.outcome else {
                 continue;
             };
-            self.agrees(answered, answer, first_try);
+            self.agrees(answered, answer, first_try, operation.end);
             if !first_try {
                 self.seen(source, operation);
             }
@@ -178,23 +183,29 @@ impl History<'_> {
             .any(|loss| later.end > loss.from && since < loss.to && known >= loss.since)
     }
 
-    fn agrees(&mut self, before: Option<(Micros, Answer)>, answer: Answer, first_try: bool) {
+    fn agrees(
+        &mut self,
+        before: Option<(Micros, Answer)>,
+        answer: Answer,
+        first_try: bool,
+        at: Micros,
+    ) {
         if let Some((_, before)) = before
             && (before.liked, before.changed) != (answer.liked, answer.changed)
         {
             let text = format!("a replay answers {answer:?}, before it was {before:?}");
-            self.wrong.push((Kind::Doubled, text));
+            self.wrong.push((Kind::Doubled, text, at));
         }
         let contradicts = answer.seen.is_some_and(|seen| seen.liked != answer.liked);
         if first_try && contradicts {
             let text = format!("an answer contradicts itself: {answer:?}");
-            self.wrong.push((Kind::Torn, text));
+            self.wrong.push((Kind::Torn, text, at));
         }
     }
 
-    /// Says what is wrong, and where: carried out twice, if that would explain it, else lost.
-    fn told(&self, failure: Failure, marks: &[Mark]) -> (Kind, &'static str, Micros) {
-        match failure {
+    /// Says what is wrong: carried out twice, if that would explain it, else lost.
+    fn tell(&mut self, failure: Failure, marks: &[Mark]) {
+        let (kind, text, at) = match failure {
             Failure::At(op) => {
                 let mut ops = self.ops.clone();
                 ops.extend(self.retried.iter().cloned());
@@ -211,7 +222,8 @@ impl History<'_> {
                 (Kind::Lost, text, at)
             }
             Failure::TooWide(at) => (Kind::Torn, "too much is open at once to tell", at),
-        }
+        };
+        self.wrong.push((kind, text.to_owned(), at));
     }
 }
 

@@ -58,7 +58,7 @@ fn odd_texts() -> Vec<String> {
     texts.push("a".repeat(100_000));
     texts.push("\u{1f4a5}".repeat(64));
     let mut random = StdRng::seed_from_u64(7);
-    for _ in 0..60 {
+    for _ in 0..25 {
         let length = random.random_range(1..80);
         let bytes: Vec<u8> = (0..length).map(|_| random.random()).collect();
         texts.push(String::from_utf8_lossy(&bytes).into_owned());

@@ -26,15 +26,12 @@ async fn a_killed_api_leaves_no_change_without_its_event_and_no_event_without_it
                     sleep(Duration::from_millis(5)).await;
                     continue;
                 };
-                match service.post(&url, Some(user), &toggles(&activity, 1)).await {
-                    Ok(answer) => {
-                        assert_eq!(answer.get("errors"), None, "{answer}");
-                        answered += 1;
-                    }
-                    Err(_) => {
-                        cut += 1;
-                        sleep(Duration::from_millis(5)).await;
-                    }
+                if let Ok(answer) = service.post(&url, Some(user), &toggles(&activity, 1)).await {
+                    assert_eq!(answer.get("errors"), None, "{answer}");
+                    answered += 1;
+                } else {
+                    cut += 1;
+                    sleep(Duration::from_millis(5)).await;
                 }
             }
             cut

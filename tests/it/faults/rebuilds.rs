@@ -115,10 +115,10 @@ async fn a_rebuilder_whose_lease_has_ended_puts_nothing_into_place() {
     // A later rebuilder is at it when the early one comes back.
     let (late, rows, newest) = stalled(&service, &activity).await;
     assert_eq!(rows.len(), 1);
-    assert!(!cache.commit(&early, version).await.unwrap());
+    assert!(!cache.commit(&early, version, 2).await.unwrap());
     assert!(!cache.stage(&early, &likers).await.unwrap());
     assert!(cache.stage(&late, &rows).await.unwrap());
-    assert!(cache.commit(&late, newest).await.unwrap());
+    assert!(cache.commit(&late, newest, 1).await.unwrap());
     let staging: Vec<String> = service.redis(&["KEYS", "*staging*"]).await;
     assert_eq!(staging, Vec::<String>::new());
     let _: i64 = service
@@ -141,13 +141,20 @@ async fn a_rebuild_is_void_once_an_event_waits() {
     let held: String = service
         .redis(&["GET", &service.redis_key("lease", &activity)])
         .await;
-    // A set appears by other means, is changed, and is evicted, all under the same lease.
+    // A set appears by other means, is changed, and all is persisted, under the same lease.
     let key = service.redis_key("lease", &activity);
     let _: i64 = service.redis(&["DEL", &key]).await;
     service.unlike(&ada, &activity).await;
+    service.persist().await;
+    let _: String = service.redis(&["SET", &key, &held]).await;
+    assert!(!cache.commit(&lease, version, 1).await.unwrap());
+    // It is changed, and evicted before anything is persisted.
+    service.like(&ada, &activity).await;
+    service.unlike(&ada, &activity).await;
     drop_set(&service, &activity).await;
     let _: String = service.redis(&["SET", &key, &held]).await;
-    assert!(!cache.commit(&lease, version).await.unwrap());
+    assert!(cache.stage(&lease, &likers).await.unwrap());
+    assert!(!cache.commit(&lease, version, 1).await.unwrap());
     assert!(matches!(
         cache.begin(key_of(&activity)).await.unwrap(),
         Begun::Pending
@@ -236,9 +243,19 @@ async fn three_hundred_queries_of_a_cold_activity_rebuild_it_once() {
     drop_set(&service, &activity).await;
     let _: String = service.redis(&["CONFIG", "RESETSTAT"]).await;
     let nodes = [&service.node, &other];
-    let ask = |it: usize| service.details_of(nodes[it % 2], Some(&users[it % 40]), &activity);
-    let answers = join_all((0..300).map(ask)).await;
-    assert!(answers.iter().all(|it| it.count == 40 && it.liked));
+    let body = json!({ "query": "query($id: ID!) { activity(id: $id) { likeCount isLiked } }",
+        "variables": { "id": activity } });
+    let ask = |it: usize| service.send(nodes[it % 2], Some(&users[it % 40]), body.clone());
+    for answer in join_all((0..300).map(ask)).await {
+        // A machine that is too slow for so many at once says so.
+        if answer.get("errors").is_some() {
+            let code = &answer["errors"][0]["extensions"]["code"];
+            assert_eq!(code, "UNAVAILABLE", "{answer}");
+            continue;
+        }
+        let right = json!({ "likeCount": 40, "isLiked": true });
+        assert_eq!(answer["data"]["activity"], right);
+    }
     service.members(&activity).await;
     // A rebuilt set is renamed into place, and nothing else is.
     let stats: String = service.redis(&["INFO", "commandstats"]).await;
@@ -258,6 +275,8 @@ async fn a_dead_rebuilder_blocks_no_longer_than_its_lease() {
     liked_by(&service, &activity, &["Ada"]).await;
     drop_set(&service, &activity).await;
     let (_, _, _) = stalled(&service, &activity).await;
+    let again = service.node.app.cache().begin(key_of(&activity)).await;
+    assert!(matches!(again.unwrap(), Begun::Held));
     // Reads do not wait at all, changes for the lease at most.
     let body = json!({ "query": "query($id: ID!) { activity(id: $id) { likeCount } }",
         "variables": { "id": activity } });

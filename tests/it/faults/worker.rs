@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use likewise::worker::{Options, Place, Step, Worker};
+use redis::streams::StreamRangeReply;
 use serde_json::{Value, json};
 
 use crate::proxy::Proxy;
@@ -48,12 +49,18 @@ async fn bad_events_are_set_aside_and_block_nobody(kind: Kind) {
         with(5, "7"),
         with(7, "99999999999999999999999"),
         with(7, "-1"),
+        with(7, "9223372036854775807"),
         with(7, "\u{0}"),
     ];
-    for fields in &garbage {
-        let _: String = service
-            .redis(&[&["XADD", &stream, "*"], &fields[..]].concat())
+    for (place, fields) in garbage.iter().enumerate() {
+        // All but a few name the one before them, as events do.
+        let last: StreamRangeReply = service
+            .redis(&["XREVRANGE", &stream, "+", "-", "COUNT", "1"])
             .await;
+        let prev = ["prev", &last.ids[0].id];
+        let prev = if place < 3 { &[][..] } else { &prev[..] };
+        let command = [&["XADD", &stream, "*"], prev, &fields[..]].concat();
+        let _: String = service.redis(&command).await;
     }
     // Whoever leaves, and what is deleted, before the worker comes.
     service.like(&leaver, &activity).await;

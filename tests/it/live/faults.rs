@@ -124,8 +124,8 @@ async fn what_happens_while_the_link_is_broken_is_not_lost() {
 
 #[tokio::test]
 async fn a_redis_that_hangs_is_noticed() {
-    let mut service =
-        Service::start_with(Kind::Sqlite, Redis::start(), &["--redis-timeout", "500ms"]).await;
+    let arguments = ["--redis-timeout", "500ms"];
+    let mut service = Service::start_with(Kind::Sqlite, Redis::start(), &arguments).await;
     let activity = service.activity().await;
     service.like(&user("Ada"), &activity).await;
     service.persist().await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use likewise::app::App;
-use likewise::config::{Access, Process, Server, Storage, Worker as WorkerSettings};
+use likewise::config::{Api, Process, Storage, Worker as WorkerSettings};
 use likewise::shutdown::Shutdown;
 
 /// The settings as a user would give them.
@@ -14,9 +14,7 @@ pub struct Settings {
     #[command(flatten)]
     pub storage: Storage,
     #[command(flatten)]
-    pub server: Server,
-    #[command(flatten)]
-    pub access: Access,
+    pub api: Api,
     #[command(flatten)]
     pub worker: WorkerSettings,
     #[command(flatten)]
@@ -37,14 +35,8 @@ impl Node {
         let settings = Settings::parse_from([&["likewise".to_owned()], arguments].concat());
         let shutdown = Shutdown::new(Duration::from_secs(10));
         let app = App::open(&settings.storage).await.unwrap();
-        let Settings {
-            server,
-            access,
-            process,
-            ..
-        } = &settings;
         let addresses = app
-            .serve(server, access, process, None, &shutdown)
+            .serve(&settings.api, &settings.process, None, &shutdown)
             .await
             .unwrap();
         Self {

@@ -22,7 +22,8 @@ impl Service {
         let members = self.members(activity).await;
         if let Some(mut expected) = expected {
             let mut members: Vec<_> = members.iter().map(|(user, _)| user.clone()).collect();
-            (members.sort(), expected.sort());
+            members.sort();
+            expected.sort();
             assert_eq!(
                 members, expected,
                 "the set is not the net effect of its events"

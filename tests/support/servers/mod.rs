@@ -1,6 +1,6 @@
 //! Private servers for the tests: on free ports, with data folders of their own, gone afterwards.
 
-mod keeper;
+pub mod keeper;
 mod postgres;
 mod redis;
 
@@ -8,7 +8,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-pub use keeper::{Keeper, State};
+pub use keeper::Keeper;
 pub use postgres::{Postgres, Stop, empty_database, migrated_database};
 pub use redis::Redis;
 

