@@ -1,6 +1,6 @@
 //! The errors of an answer before it is sent: each has a code, and all of them together are short.
 
-use async_graphql::ServerError;
+use async_graphql::{ServerError, Value};
 
 use super::error::{Code, MAY_HAVE_HAPPENED};
 
@@ -61,6 +61,15 @@ pub fn after_a_change(errors: &mut [ServerError]) {
             MAY_HAVE_HAPPENED.clone_into(&mut error.message);
         }
     }
+}
+
+/// Whether something was away for a moment.
+pub fn is_any_unavailable(errors: &[ServerError]) -> bool {
+    let unavailable = Value::from(Code::Unavailable.name());
+    errors.iter().any(|error| {
+        let extensions = error.extensions.as_ref();
+        extensions.and_then(|it| it.get("code")) == Some(&unavailable)
+    })
 }
 
 /// Whether a text is one of those that async-graphql has for a value of the wrong type or size.

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::time::Duration;
 
-use async_graphql::{ErrorExtensionValues, Pos, Response, ServerError, Value};
+use async_graphql::{ErrorExtensionValues, Pos, Response, ServerError};
 
 use super::guard::Excess;
 use crate::domain::Invalid;
@@ -228,15 +228,6 @@ impl From<Error> for async_graphql::Error {
             extensions: Some(extensions),
         }
     }
-}
-
-/// Whether something was away for a moment.
-pub fn is_any_unavailable(errors: &[ServerError]) -> bool {
-    let unavailable = Value::from(Code::Unavailable.name());
-    errors.iter().any(|error| {
-        let extensions = error.extensions.as_ref();
-        extensions.and_then(|it| it.get("code")) == Some(&unavailable)
-    })
 }
 
 fn log(code: Code, error: &likes::Error) {

@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_graphql::extensions::{Extension, ExtensionContext, ExtensionFactory, NextExecute};
 use async_graphql::{Context, Data, Response};
 
+use super::complete;
 use super::context::{Degraded, Scope, Viewer};
 use super::document::Survey;
-use super::error::{self, Error, Result};
+use super::error::{Error, Result};
 use super::shape::Shape;
 use crate::domain::Timestamp;
 use crate::likes::Likes;
@@ -93,7 +94,7 @@ impl Extension for Scopes {
         data.insert(scope);
         let mut response = next.run_with_data(context, operation, data).await;
         events.executed.store(true, Ordering::Relaxed);
-        let failed = error::is_any_unavailable(&response.errors);
+        let failed = complete::is_any_unavailable(&response.errors);
         events.failed.store(failed, Ordering::Relaxed);
         events.shape.fit(&mut response);
         degraded.tell(&mut response);
