@@ -49,7 +49,7 @@ struct Load {
     #[arg(long, default_value_t = 1000)]
     likes: u32,
     /// How many users like and unlike
-    #[arg(long, default_value_t = 500)]
+    #[arg(long, default_value_t = 501)]
     likers: usize,
     /// How long
     #[arg(long, default_value_t = 20)]
@@ -107,6 +107,7 @@ async fn main() {
         sleep(Duration::from_millis(20)).await;
     }
     println!("{} sockets opened in {:.1?}", load.clients, begun.elapsed());
+    let likers = load.likers(&http).await;
     sleep(Duration::from_secs(2)).await;
     let quiet = load.report("idle");
 
@@ -114,7 +115,7 @@ async fn main() {
         seen.messages.store(0, Ordering::Relaxed);
     }
     let begun = Instant::now();
-    let mut took = load.like(&http, &id).await;
+    let mut took = load.like(&http, &likers, &id).await;
     let elapsed = begun.elapsed();
     let ended = Instant::now();
     let busy = load.report("under load");
@@ -238,11 +239,19 @@ impl Load {
         socket
     }
 
+    /// The tokens of those who like. Each has been here before: making users is not what is measured.
+    async fn likers(&self, http: &reqwest::Client) -> Vec<Arc<str>> {
+        let mut tokens = Vec::with_capacity(self.likers);
+        for number in 0..self.likers {
+            let token = self.token(&format!("load liker {number}"));
+            self.ask(http, Some(&token), "{ viewer { id } }").await;
+            tokens.push(token.into());
+        }
+        tokens
+    }
+
     /// Likes and unlikes at the rate that is asked for; how long each took.
-    async fn like(&self, http: &reqwest::Client, id: &Value) -> Vec<Duration> {
-        let tokens: Vec<Arc<str>> = (0..self.likers)
-            .map(|number| self.token(&format!("load liker {number}")).into())
-            .collect();
+    async fn like(&self, http: &reqwest::Client, tokens: &[Arc<str>], id: &Value) -> Vec<Duration> {
         let query = format!(
             "mutation {{ toggleLike(input: {{ activityId: {id} }}) {{ activity {{ likeCount }} }} }}"
         );
