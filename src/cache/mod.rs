@@ -35,7 +35,6 @@ pub use rebuild::{Begun, Lease};
 use scripts::Scripts;
 pub use spend::Allowance;
 pub use survey::SetPage;
-pub use views::Views;
 
 /// How to reach Redis and what to keep there.
 #[derive(Debug, Clone)]

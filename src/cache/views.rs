@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::keys::member;
 use super::look::next;
 use super::{Cache, Result, micros, state};
-use crate::domain::{ActivityId, LikeState, Look, UserId};
+use crate::domain::{ActivityId, Look, UserId, Views};
 
 impl Cache {
     /// The likes of each activity as of one moment, without a viewer and for each of the viewers;
@@ -49,35 +49,14 @@ impl Cache {
             } else {
                 next(&mut answers)?
             };
-            let views = state(&lowest, members, false, None)?.map(|state| Views {
-                state,
-                places: viewers.iter().copied().zip(places).collect(),
-                look,
+            let liked_by = viewers.iter().zip(places).filter_map(|(viewer, place)| {
+                let place = micros(place?).0;
+                Some((*viewer, look.rank.then_some(place)))
             });
+            let state = state(&lowest, members, false, None)?;
+            let views = state.map(|state| Views::new(state, liked_by));
             found.insert(*activity, views);
         }
         Ok(found)
-    }
-}
-
-/// The likes of one activity as of one moment, for several viewers.
-#[derive(Debug, Clone)]
-pub struct Views {
-    state: LikeState,
-    places: HashMap<UserId, Option<f64>>,
-    look: Look,
-}
-
-impl Views {
-    /// What one of the viewers sees, or somebody who is nobody.
-    pub fn of(&self, viewer: Option<UserId>) -> LikeState {
-        let place = viewer.and_then(|viewer| self.places.get(&viewer).copied().flatten());
-        LikeState {
-            liked: place.is_some(),
-            rank: place
-                .filter(|_| self.look.rank)
-                .map(|place| micros(place).0),
-            ..self.state.clone()
-        }
     }
 }

@@ -1,5 +1,7 @@
 //! Likes: the state of an activity's likes and what a change answers.
 
+use std::collections::HashMap;
+
 use super::{ActivityId, IdempotencyKey, Timestamp, UserId};
 
 /// A user who likes an activity, and since when. Also a place in the order of likes.
@@ -33,6 +35,36 @@ pub struct LikeState {
     pub rank: Option<i64>,
     /// The earliest likers in order, as many as were looked at.
     pub top: Vec<Liker>,
+}
+
+/// The likes of one activity as of one moment, for several viewers.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Views {
+    state: LikeState,
+    ranks: HashMap<UserId, Option<i64>>,
+}
+
+impl Views {
+    /// What all see, and which viewers like the activity, each with the rank where that was looked at.
+    pub fn new(
+        state: LikeState,
+        liked_by: impl IntoIterator<Item = (UserId, Option<i64>)>,
+    ) -> Self {
+        Self {
+            state,
+            ranks: liked_by.into_iter().collect(),
+        }
+    }
+
+    /// What one of the viewers sees, or somebody who is nobody.
+    pub fn of(&self, viewer: Option<UserId>) -> LikeState {
+        let rank = viewer.and_then(|viewer| self.ranks.get(&viewer));
+        LikeState {
+            liked: rank.is_some(),
+            rank: rank.copied().flatten(),
+            ..self.state.clone()
+        }
+    }
 }
 
 /// What a user does to a like.

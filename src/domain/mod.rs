@@ -13,7 +13,7 @@ pub use caller::{Caller, Cost};
 pub use event::{DeadLetter, EventId, LikeEvent, StreamEntry};
 pub use identity::{IdempotencyKey, Identity, Subject};
 pub use ids::{ActivityId, Partition, Partitions, UserId};
-pub use like::{Change, ChangeAnswer, LikeState, Liker, Look, Operation};
+pub use like::{Change, ChangeAnswer, LikeState, Liker, Look, Operation, Views};
 pub use page::{FeedPlace, LikedPlace, Page, Slice, Take};
 pub use rows::{Activity, ActivityOrder, LikedActivity, NewActivity, User};
 pub use time::Timestamp;

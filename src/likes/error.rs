@@ -1,6 +1,7 @@
 //! Why a request about likes could not be answered.
 
 use std::error::Error as StdError;
+use std::sync::Arc;
 
 use crate::cache::Error as CacheError;
 use crate::store::Error as StoreError;
@@ -57,13 +58,19 @@ impl Error {
 
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
-        match error {
+        Arc::new(error).into()
+    }
+}
+
+impl From<Arc<StoreError>> for Error {
+    fn from(error: Arc<StoreError>) -> Self {
+        match *error {
             StoreError::Database(_) => Self::Unavailable {
                 outcome: Outcome::NotApplied,
                 reason: "the database failed",
                 source: Some(Box::new(error)),
             },
-            other => Self::Internal(Box::new(other)),
+            _ => Self::Internal(Box::new(error)),
         }
     }
 }

@@ -44,10 +44,7 @@ impl Likes {
     /// # Errors
     /// `Unavailable` when SQL is away.
     pub async fn users(&self, ids: &[UserId]) -> Result<HashMap<UserId, User>> {
-        let read = async |ids: Vec<UserId>| {
-            let users = self.store.users(&ids).await?;
-            Ok(users.into_iter().map(|user| (user.id, user)).collect())
-        };
+        let read = async |ids: Vec<UserId>| self.sql.users.get((), &ids).await;
         match &self.rows {
             Some(rows) => rows.users.get(ids, read).await,
             None => read(ids.to_vec()).await,
@@ -59,10 +56,7 @@ impl Likes {
     /// # Errors
     /// `Unavailable` when SQL is away.
     pub async fn activities(&self, ids: &[ActivityId]) -> Result<HashMap<ActivityId, Activity>> {
-        let read = async |ids: Vec<ActivityId>| {
-            let rows = self.store.activities(&ids).await?;
-            Ok(rows.into_iter().map(|row| (row.id, row)).collect())
-        };
+        let read = async |ids: Vec<ActivityId>| self.sql.activities.get((), &ids).await;
         match &self.rows {
             Some(rows) => rows.activities.get(ids, read).await,
             None => read(ids.to_vec()).await,

@@ -3,11 +3,13 @@
 mod change;
 mod error;
 mod feed;
+mod gather;
 mod live;
 mod pending;
 mod read;
 pub mod rebuild;
 pub mod reconcile;
+mod sql;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,6 +25,7 @@ pub use error::{Error, Outcome, Result};
 pub use live::{Fresh, Watch};
 use live::{Live, Rows};
 use rebuild::Rebuilds;
+use sql::Sql;
 
 /// How many subjects of recent requests are remembered, each with its user's key, and how long: name
 /// and picture of a user follow the token after this time.
@@ -38,6 +41,7 @@ const ABSENT_FOR: Duration = Duration::from_secs(1);
 pub struct Likes {
     store: Arc<dyn Store>,
     cache: Arc<Cache>,
+    sql: Sql,
     rebuilds: Rebuilds,
     tasks: TaskTracker,
     users: Memory<Subject, UserId>,
@@ -48,10 +52,11 @@ pub struct Likes {
 }
 
 impl Likes {
-    /// Brings Redis and SQL together. Rebuilds and deletions under way are tracked by `tasks`.
+    /// Brings Redis and SQL together. Reads of SQL, rebuilds and deletions under way are tracked by `tasks`.
     pub fn new(store: Arc<dyn Store>, cache: Arc<Cache>, tasks: TaskTracker) -> Self {
         Self {
             rebuilds: Rebuilds::new(Arc::clone(&store), Arc::clone(&cache), tasks.clone()),
+            sql: Sql::new(&store, &tasks),
             tasks,
             store,
             cache,

@@ -8,8 +8,8 @@ use tokio::time::sleep;
 
 use super::{Likes, Result};
 use crate::domain::{
-    ActivityId, EventId, LikeEvent, LikeState, Liker, Page, Partition, Slice, StreamEntry, Take,
-    UserId,
+    ActivityId, EventId, LikeEvent, LikeState, Liker, Look, Page, Partition, Slice, StreamEntry,
+    Take, UserId,
 };
 use crate::store::{self, LookQuery, RowsQuery, Snapshot, Store};
 
@@ -43,9 +43,9 @@ impl Likes {
     pub(super) async fn pending_looks(
         &self,
         activities: &[ActivityId],
-        query: &LookQuery<'_>,
+        question: LookQuestion,
     ) -> Result<HashMap<ActivityId, LikeState>> {
-        self.overlay(activities, &LookQuestion(query)).await
+        self.overlay(activities, &question).await
     }
 
     /// The same page of the likers of each activity.
@@ -137,9 +137,14 @@ impl Likes {
     }
 }
 
-struct LookQuestion<'a>(&'a LookQuery<'a>);
+/// What the likes of activities are for a viewer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LookQuestion {
+    pub viewer: Option<UserId>,
+    pub look: Look,
+}
 
-impl Question for LookQuestion<'_> {
+impl Question for LookQuestion {
     type Answer = LikeState;
 
     async fn ask(
@@ -147,16 +152,26 @@ impl Question for LookQuestion<'_> {
         store: &dyn Store,
         rows: RowsQuery<'_>,
     ) -> store::Result<Snapshot<LikeState>> {
+        let activities = rows.activities.iter();
+        let viewers = activities.filter_map(|activity| Some((*activity, self.viewer?)));
+        let viewers: Vec<_> = viewers.collect();
         let query = LookQuery {
             rows,
-            ..self.0.clone()
+            viewers: &viewers,
+            look: self.look,
         };
-        store.look(&query).await
+        let Snapshot { found, checkpoints } = store.look(&query).await?;
+        let found = found.into_iter();
+        let found = found.map(|(activity, views)| (activity, views.of(self.viewer)));
+        Ok(Snapshot {
+            found: found.collect(),
+            checkpoints,
+        })
     }
 
     /// Versions rise, so that an unpersisted like comes after every row.
     fn overlay(&self, mut rows: LikeState, events: &BTreeMap<UserId, LikeEvent>) -> LikeState {
-        let LookQuery { viewer, look, .. } = self.0;
+        let Self { viewer, look } = *self;
         let likes = likes(events);
         if let Some(event) = viewer.and_then(|viewer| events.get(&viewer)) {
             rows.liked = event.liked;

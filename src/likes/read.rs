@@ -5,10 +5,10 @@ use std::error::Error as StdError;
 
 use metrics::counter;
 
+use super::pending::LookQuestion;
 use super::{Likes, Looks, Result};
 use crate::cache::Error as CacheError;
 use crate::domain::{ActivityId, LikeState, Liker, Look, Page, Slice, UserId};
-use crate::store::{LookQuery, RowsQuery};
 use crate::telemetry;
 
 impl Likes {
@@ -22,21 +22,17 @@ impl Likes {
         viewer: Option<UserId>,
         look: Look,
     ) -> Result<Looks> {
-        let query = LookQuery {
-            viewer,
-            look,
-            ..LookQuery::default()
-        };
+        let question = LookQuestion { viewer, look };
         match self.cache.look(activities, viewer, look).await {
             Ok(found) => {
                 let (mut states, missing) = divided(found);
                 let pending = self.pending_of(&missing).await?;
                 let persisted = without(&missing, &pending);
-                states.extend(self.persisted_looks(&persisted, &query).await?);
-                let overlaid = self.pending_looks(&pending, &query).await?;
+                states.extend(self.persisted_looks(&persisted, question).await?);
+                let overlaid = self.pending_looks(&pending, question).await?;
                 let unclear = left_out(&pending, &overlaid);
                 states.extend(overlaid);
-                states.extend(self.sql_looks(&unclear, &query).await?);
+                states.extend(self.sql_looks(&unclear, question).await?);
                 Ok(Looks {
                     states,
                     degraded: !unclear.is_empty(),
@@ -45,7 +41,7 @@ impl Likes {
             Err(error) => {
                 let activities = fall_back(error, activities)?;
                 Ok(Looks {
-                    states: self.sql_looks(activities, &query).await?,
+                    states: self.sql_looks(activities, question).await?,
                     degraded: true,
                 })
             }
@@ -66,14 +62,17 @@ impl Likes {
                 let (mut slices, missing) = divided(found);
                 let pending = self.pending_of(&missing).await?;
                 let persisted = without(&missing, &pending);
-                slices.extend(self.sql_likers(&persisted, page).await?);
+                slices.extend(self.sql.likers.get(*page, &persisted).await?);
                 let overlaid = self.pending_likers(&pending, page).await?;
                 let unclear = left_out(&pending, &overlaid);
                 slices.extend(overlaid);
-                slices.extend(self.sql_likers(&unclear, page).await?);
+                slices.extend(self.sql.likers.get(*page, &unclear).await?);
                 Ok(slices)
             }
-            Err(error) => self.sql_likers(fall_back(error, activities)?, page).await,
+            Err(error) => {
+                let activities = fall_back(error, activities)?;
+                self.sql.likers.get(*page, activities).await
+            }
         }
     }
 
@@ -89,9 +88,9 @@ impl Likes {
     async fn persisted_looks(
         &self,
         activities: &[ActivityId],
-        query: &LookQuery<'_>,
+        question: LookQuestion,
     ) -> Result<HashMap<ActivityId, LikeState>> {
-        let states = self.sql_looks(activities, query).await?;
+        let states = self.sql_looks(activities, question).await?;
         for &activity in states.keys() {
             self.rebuilds.begin(activity);
         }
@@ -101,35 +100,12 @@ impl Likes {
     async fn sql_looks(
         &self,
         activities: &[ActivityId],
-        query: &LookQuery<'_>,
+        question: LookQuestion,
     ) -> Result<HashMap<ActivityId, LikeState>> {
-        if activities.is_empty() {
-            return Ok(HashMap::new());
-        }
-        let rows = RowsQuery {
-            activities,
-            ..RowsQuery::default()
-        };
-        let query = LookQuery {
-            rows,
-            ..query.clone()
-        };
-        Ok(self.store.look(&query).await?.found)
-    }
-
-    async fn sql_likers(
-        &self,
-        activities: &[ActivityId],
-        page: &Page<Liker>,
-    ) -> Result<HashMap<ActivityId, Slice<Liker>>> {
-        if activities.is_empty() {
-            return Ok(HashMap::new());
-        }
-        let rows = RowsQuery {
-            activities,
-            ..RowsQuery::default()
-        };
-        Ok(self.store.likers(&rows, page).await?.found)
+        let LookQuestion { viewer, look } = question;
+        let seen: Vec<_> = activities.iter().map(|id| (*id, viewer)).collect();
+        let states = self.sql.looks.get(look, &seen).await?.into_iter();
+        Ok(states.map(|((id, _), state)| (id, state)).collect())
     }
 }
 

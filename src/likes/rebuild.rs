@@ -218,7 +218,8 @@ impl Rebuilder {
             rows: of(&activities),
             ..LookQuery::default()
         };
-        Ok(self.store.look(&query).await?.found.remove(&activity))
+        let views = self.store.look(&query).await?.found.remove(&activity);
+        Ok(views.map(|views| views.of(None)))
     }
 
     async fn page(

@@ -9,34 +9,31 @@ use super::rows::{
 };
 use crate::domain::{
     Activity, ActivityId, EventId, Identity, LikeState, LikedActivity, LikedPlace, Liker, Page,
-    Partition, Slice, Timestamp, UserId,
+    Partition, Slice, Timestamp, UserId, Views,
 };
 
 /// Puts the likes of activities together.
-pub(super) fn states<T: Into<Timestamp>>(
+pub(super) fn views<T: Into<Timestamp>>(
     states: Vec<StateRow<T>>,
-    viewer: Vec<ViewerRow>,
-    top: HashMap<ActivityId, Slice<Liker>>,
-) -> Result<HashMap<ActivityId, LikeState>> {
+    viewers: Vec<ViewerRow>,
+    mut top: HashMap<ActivityId, Slice<Liker>>,
+) -> Result<HashMap<ActivityId, Views>> {
+    let mut liked_by: HashMap<ActivityId, Vec<(UserId, Option<i64>)>> = HashMap::new();
+    for row in viewers {
+        let likers = liked_by.entry(activity_id(row.activity_id)?).or_default();
+        likers.push((user_id(row.user_id)?, row.rank));
+    }
     let mut found = HashMap::with_capacity(states.len());
     for row in states {
+        let activity = activity_id(row.id)?;
         let state = LikeState {
             count: row.count,
             changed_at: row.changed_at.map(Into::into),
+            top: top.remove(&activity).map_or_else(Vec::new, |it| it.items),
             ..LikeState::default()
         };
-        found.insert(activity_id(row.id)?, state);
-    }
-    for row in viewer {
-        if let Some(state) = found.get_mut(&activity_id(row.activity_id)?) {
-            state.liked = true;
-            state.rank = row.rank;
-        }
-    }
-    for (activity, earliest) in top {
-        if let Some(state) = found.get_mut(&activity) {
-            state.top = earliest.items;
-        }
+        let liked_by = liked_by.remove(&activity).unwrap_or_default();
+        found.insert(activity, Views::new(state, liked_by));
     }
     Ok(found)
 }

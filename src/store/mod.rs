@@ -18,9 +18,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::domain::{
-    Activity, ActivityId, ActivityOrder, DeadLetter, EventId, FeedPlace, Identity, LikeState,
-    LikedActivity, LikedPlace, Liker, Look, NewActivity, Page, Partition, Partitions, Slice,
-    Subject, Timestamp, User, UserId,
+    Activity, ActivityId, ActivityOrder, DeadLetter, EventId, FeedPlace, Identity, LikedActivity,
+    LikedPlace, Liker, Look, NewActivity, Page, Partition, Partitions, Slice, Subject, Timestamp,
+    User, UserId, Views,
 };
 pub use error::{Error, Result};
 
@@ -94,7 +94,7 @@ pub trait Store: Send + Sync + 'static {
     async fn delete_activity(&self, id: ActivityId, by: UserId) -> Result<Deletion>;
 
     /// The likes of activities by SQL's rows alone, all as of one moment.
-    async fn look(&self, query: &LookQuery<'_>) -> Result<Snapshot<LikeState>>;
+    async fn look(&self, query: &LookQuery<'_>) -> Result<Snapshot<Views>>;
 
     /// The same page of the likers of each activity, earliest like first, all as of one moment.
     async fn likers(
@@ -157,8 +157,8 @@ pub struct RowsQuery<'a> {
 pub struct LookQuery<'a> {
     /// Which rows count.
     pub rows: RowsQuery<'a>,
-    /// For whom `liked` and `rank` are.
-    pub viewer: Option<UserId>,
+    /// Who wants to know of which activity whether they like it.
+    pub viewers: &'a [(ActivityId, UserId)],
     /// How much of it.
     pub look: Look,
 }

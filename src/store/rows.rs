@@ -73,10 +73,11 @@ pub(super) struct StateRow<T> {
     pub changed_at: Option<T>,
 }
 
-/// An activity that the viewer likes.
+/// An activity that a viewer likes.
 #[derive(FromRow)]
 pub(super) struct ViewerRow {
     pub activity_id: i64,
+    pub user_id: i64,
     pub rank: Option<i64>,
 }
 

@@ -10,6 +10,10 @@ pub use recorder::recorder;
 pub const CHANGES: &str = "likewise_changes_total";
 /// Activities looked up in Redis; label `result` (hit, miss, pending, unavailable).
 pub const CACHE_READS: &str = "likewise_cache_reads_total";
+/// Statements that read SQL for all requests that wanted something like it; label `of` (looks, likers, users, activities).
+pub const SQL_BATCHES: &str = "likewise_sql_batches_total";
+/// Requests for which they were; label `of`.
+pub const SQL_BATCHED: &str = "likewise_sql_batched_reads_total";
 /// Rebuilds of sets; label `result` (committed, lost, gone, failed).
 pub const REBUILDS: &str = "likewise_rebuilds_total";
 /// Seconds that a rebuild took.

@@ -9,7 +9,7 @@ use super::{
     BACKLOG, BATCH_EVENTS, CACHE_READS, CHANGES, COUNT_DRIFTS, DEAD_LETTERS, DOUBTS, DURABILITY,
     EVENTS_PERSISTED, HTTP_CONNECTIONS, HTTP_REQUESTS, HTTP_SECONDS, LIVE_MESSAGES, LIVE_RELINKS,
     LIVE_WATCHERS, OLDEST_EVENT_SECONDS, RATE_LIMITED, REBUILD_SECONDS, REBUILDS, REQUESTS_REFUSED,
-    SOCKETS, WORKER_FAILURES,
+    SOCKETS, SQL_BATCHED, SQL_BATCHES, WORKER_FAILURES,
 };
 
 /// From half a millisecond, where Redis answers, to the time a request may take.
@@ -50,6 +50,16 @@ fn describe() {
         CACHE_READS,
         Unit::Count,
         "Activities looked up in Redis, by result."
+    );
+    describe_counter!(
+        SQL_BATCHES,
+        Unit::Count,
+        "Reads of the database that several requests may have shared, by what was read."
+    );
+    describe_counter!(
+        SQL_BATCHED,
+        Unit::Count,
+        "Requests that shared those reads, by what was read."
     );
     describe_counter!(REBUILDS, Unit::Count, "Rebuilds of sets, by result.");
     describe_histogram!(

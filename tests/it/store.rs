@@ -49,6 +49,7 @@ conformance! {
     likes {
         a_look_tells_count_change_rank_and_the_earliest,
         a_look_tells_no_more_than_was_asked,
+        each_of_several_viewers_gets_its_own_view,
         an_activity_without_likes_is_found_and_an_unknown_one_is_not,
         excepted_rows_are_as_if_they_did_not_exist,
         thousands_of_excepted_rows_are_left_out_in_one_query,

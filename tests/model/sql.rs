@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use likewise::domain::{
     Activity, ActivityId, ActivityOrder, EventId, FeedPlace, Identity, LikeState, LikedActivity,
     LikedPlace, Liker, NewActivity, Page, Partition, Partitions, Slice, Subject, Timestamp, User,
-    UserId,
+    UserId, Views,
 };
 use likewise::store::{
     Batch, Counts, Deletion, Error, LookQuery, Persisted, Result, RowsQuery, Snapshot, Store,
@@ -57,16 +57,19 @@ fn away<T>(answer: Option<T>) -> Result<T> {
 
 #[async_trait]
 impl Store for Wire {
-    async fn look(&self, query: &LookQuery<'_>) -> Result<Snapshot<LikeState>> {
+    async fn look(&self, query: &LookQuery<'_>) -> Result<Snapshot<Views>> {
         let [activity] = query.rows.activities else {
             panic!("a rebuild looks at one activity");
         };
-        let state = |likes: &Likes| LikeState {
-            count: likes.count,
-            changed_at: likes.changed_at,
-            ..LikeState::default()
+        let views = |likes: &Likes| {
+            let state = LikeState {
+                count: likes.count,
+                changed_at: likes.changed_at,
+                ..LikeState::default()
+            };
+            Views::new(state, [])
         };
-        let found = self.request(|now| now.rows.activities.get(activity).map(state));
+        let found = self.request(|now| now.rows.activities.get(activity).map(views));
         Ok(snapshot(*activity, away(found.await)?))
     }
 

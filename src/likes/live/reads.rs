@@ -5,20 +5,15 @@ use std::error::Error as StdError;
 use std::sync::Arc;
 
 use futures::future::join_all;
-use futures::{StreamExt, stream};
 use tokio::sync::{Mutex, mpsc, oneshot};
 
-use crate::cache::Views;
-use crate::domain::{ActivityId, Look, UserId};
+use crate::domain::{ActivityId, Look, UserId, Views};
 use crate::likes::{Likes, Looks};
 
 /// The most watchers that share a look. Their places in one set take Redis less than a millisecond.
 const TOGETHER: usize = 500;
 /// Watchers that may wait to read; more wait to ask.
 const WAITING: usize = 1000;
-
-/// Looks at SQL at once, when sets are missing: some for other requests must be left.
-const SQL_AT_ONCE: usize = 4;
 
 /// Reads together. Cheap to clone.
 #[derive(Clone)]
@@ -99,11 +94,9 @@ async fn answer(likes: &Likes, look: Look, asks: Vec<Ask>) {
             incomplete.entry(ask.viewer).or_default().push((ask, looks));
         }
     }
+    // All at once, so that they share what they read of SQL.
     let completed = incomplete.into_iter();
-    let completed = completed.map(|(viewer, asks)| complete(likes, viewer, look, asks));
-    stream::iter(completed)
-        .for_each_concurrent(SQL_AT_ONCE, |completed| completed)
-        .await;
+    join_all(completed.map(|(viewer, asks)| complete(likes, viewer, look, asks))).await;
 }
 
 /// What the sets say.

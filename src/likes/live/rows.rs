@@ -6,7 +6,6 @@ use std::hash::Hash;
 use std::time::Duration;
 
 use moka::future::Cache as Memory;
-use tokio::sync::Mutex;
 
 use crate::domain::{Activity, ActivityId, User, UserId};
 use crate::likes::Result;
@@ -25,11 +24,7 @@ pub struct Rows {
 }
 
 /// Rows of one kind, also those that do not exist.
-pub struct Remembered<K, V> {
-    rows: Memory<K, Option<V>>,
-    /// Many miss the same rows at the same moment; the first reads them for all.
-    reading: Mutex<()>,
-}
+pub struct Remembered<K, V>(Memory<K, Option<V>>);
 
 impl<K, V> Default for Remembered<K, V>
 where
@@ -37,13 +32,8 @@ where
     V: Clone + Send + Sync + 'static,
 {
     fn default() -> Self {
-        Self {
-            rows: Memory::builder()
-                .max_capacity(ROWS)
-                .time_to_live(KEPT)
-                .build(),
-            reading: Mutex::default(),
-        }
+        let memory = Memory::builder().max_capacity(ROWS).time_to_live(KEPT);
+        Self(memory.build())
     }
 }
 
@@ -61,10 +51,6 @@ where
         F: Future<Output = Result<HashMap<K, V>>>,
     {
         let mut found = HashMap::with_capacity(keys.len());
-        if self.remembered(keys, &mut found).await.is_empty() {
-            return Ok(found);
-        }
-        let _alone = self.reading.lock().await;
         let unknown = self.remembered(keys, &mut found).await;
         if unknown.is_empty() {
             return Ok(found);
@@ -72,7 +58,7 @@ where
         let mut rows = read(unknown.clone()).await?;
         for key in unknown {
             let row = rows.remove(&key);
-            self.rows.insert(key, row.clone()).await;
+            self.0.insert(key, row.clone()).await;
             found.extend(row.map(|row| (key, row)));
         }
         Ok(found)
@@ -82,7 +68,7 @@ where
     async fn remembered(&self, keys: &[K], found: &mut HashMap<K, V>) -> Vec<K> {
         let mut unknown = Vec::new();
         for key in keys {
-            match self.rows.get(key).await {
+            match self.0.get(key).await {
                 Some(row) => found.extend(row.map(|row| (*key, row))),
                 None => unknown.push(*key),
             }

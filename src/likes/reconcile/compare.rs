@@ -171,7 +171,7 @@ impl Reconcile {
         let mut snapshot = self.store.likers(&rows, &page).await?;
         let set = self.cache.set_page(activity, &page).await?;
         let checkpoint = snapshot.checkpoints.get(&partition).copied();
-        let (Some(checkpoint), Some(head_state), Some(rows)) = (
+        let (Some(checkpoint), Some(head_views), Some(rows)) = (
             checkpoint.filter(|_| head.checkpoints == snapshot.checkpoints),
             head.found.remove(&activity),
             snapshot.found.remove(&activity),
@@ -190,7 +190,7 @@ impl Reconcile {
         Ok(events.map(|events| {
             Seen::Sides(Sides {
                 version,
-                changed_at: head_state.changed_at,
+                changed_at: head_views.of(None).changed_at,
                 set: likers,
                 rows,
                 events,

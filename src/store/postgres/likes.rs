@@ -6,18 +6,18 @@ use sqlx::{AssertSqlSafe, PgConnection, PgPool};
 
 use super::READ;
 use super::bind::{self, Time, time};
-use crate::domain::{ActivityId, EventId, LikeState, Liker, Page, Partition, Slice, Take, UserId};
+use crate::domain::{ActivityId, EventId, Liker, Page, Partition, Slice, Take, Views};
 use crate::store::answers;
 use crate::store::bounds::{Bounds, limit, rising};
 use crate::store::rows::{CheckpointRow, PlaceRow, StateRow, ViewerRow};
 use crate::store::{LookQuery, Result, RowsQuery, Snapshot};
 
-pub(super) async fn look(pool: &PgPool, query: &LookQuery<'_>) -> Result<Snapshot<LikeState>> {
+pub(super) async fn look(pool: &PgPool, query: &LookQuery<'_>) -> Result<Snapshot<Views>> {
     let mut tx = pool.begin_with(READ).await?;
     let states = states(&mut tx, &query.rows).await?;
-    let viewer = match query.viewer {
-        Some(viewer) => liked_by(&mut tx, query, viewer).await?,
-        None => Vec::new(),
+    let viewers = match query.viewers {
+        [] => Vec::new(),
+        _ => liked_by(&mut tx, query).await?,
     };
     let earliest = Page {
         take: Take::First(query.look.top),
@@ -30,7 +30,7 @@ pub(super) async fn look(pool: &PgPool, query: &LookQuery<'_>) -> Result<Snapsho
     };
     let checkpoints = checkpoints(&mut tx, query.rows.partitions).await?;
     tx.commit().await?;
-    let found = answers::states(states, viewer, top)?;
+    let found = answers::views(states, viewers, top)?;
     Ok(Snapshot { found, checkpoints })
 }
 
@@ -69,13 +69,10 @@ async fn states(
 }
 
 /// The rank is counted, which takes as long as there are earlier likes; so only on demand.
-async fn liked_by(
-    connection: &mut PgConnection,
-    query: &LookQuery<'_>,
-    viewer: UserId,
-) -> Result<Vec<ViewerRow>> {
+async fn liked_by(connection: &mut PgConnection, query: &LookQuery<'_>) -> Result<Vec<ViewerRow>> {
+    let (activities, users) = bind::pairs(query.viewers);
     let (except_activities, except_users) = bind::pairs(query.rows.except);
-    let statement = "SELECT l.activity_id, CASE WHEN $5 THEN (
+    let statement = "SELECT l.activity_id, l.user_id, CASE WHEN $5 THEN (
             SELECT count(*) FROM activities_likes r
             WHERE r.activity_id = l.activity_id
                 AND (r.liked_at, r.user_id) <= (l.liked_at, l.user_id)
@@ -83,12 +80,12 @@ async fn liked_by(
                     NOT IN (SELECT * FROM unnest($3::bigint[], $4::bigint[]))
         ) END AS rank
         FROM activities_likes l
-        WHERE l.activity_id = ANY($1) AND l.user_id = $2
+        WHERE (l.activity_id, l.user_id) IN (SELECT * FROM unnest($1::bigint[], $2::bigint[]))
             AND (l.activity_id, l.user_id)
                 NOT IN (SELECT * FROM unnest($3::bigint[], $4::bigint[]))";
     let rows = sqlx::query_as(statement)
-        .bind(bind::activities(query.rows.activities))
-        .bind(viewer.get())
+        .bind(activities)
+        .bind(users)
         .bind(except_activities)
         .bind(except_users)
         .bind(query.look.rank)

@@ -22,8 +22,8 @@ use super::{
     Batch, Counts, Deletion, LookQuery, Options, Persisted, Result, RowsQuery, Snapshot, Store,
 };
 use crate::domain::{
-    Activity, ActivityId, ActivityOrder, EventId, FeedPlace, Identity, LikeState, LikedActivity,
-    LikedPlace, Liker, NewActivity, Page, Partition, Partitions, Slice, Subject, User, UserId,
+    Activity, ActivityId, ActivityOrder, EventId, FeedPlace, Identity, LikedActivity, LikedPlace,
+    Liker, NewActivity, Page, Partition, Partitions, Slice, Subject, User, UserId, Views,
 };
 
 static MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
@@ -152,7 +152,7 @@ impl Store for Postgres {
         activities::delete_activity(&self.transactions, id, by).await
     }
 
-    async fn look(&self, query: &LookQuery<'_>) -> Result<Snapshot<LikeState>> {
+    async fn look(&self, query: &LookQuery<'_>) -> Result<Snapshot<Views>> {
         likes::look(&self.transactions, query).await
     }
 

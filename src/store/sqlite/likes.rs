@@ -9,18 +9,18 @@ use sqlx::{AssertSqlSafe, SqliteConnection, SqlitePool};
 
 use super::READ;
 use super::bind::{self, Time, time};
-use crate::domain::{ActivityId, EventId, LikeState, Liker, Page, Partition, Slice, Take, UserId};
+use crate::domain::{ActivityId, EventId, Liker, Page, Partition, Slice, Take, Views};
 use crate::store::answers;
 use crate::store::bounds::{Bounds, limit, rising};
 use crate::store::rows::{CheckpointRow, PlaceRow, StateRow, ViewerRow};
 use crate::store::{LookQuery, Result, RowsQuery, Snapshot};
 
-pub(super) async fn look(pool: &SqlitePool, query: &LookQuery<'_>) -> Result<Snapshot<LikeState>> {
+pub(super) async fn look(pool: &SqlitePool, query: &LookQuery<'_>) -> Result<Snapshot<Views>> {
     let mut tx = pool.begin_with(READ).await?;
     let states = states(&mut tx, &query.rows).await?;
-    let viewer = match query.viewer {
-        Some(viewer) => liked_by(&mut tx, query, viewer).await?,
-        None => Vec::new(),
+    let viewers = match query.viewers {
+        [] => Vec::new(),
+        _ => liked_by(&mut tx, query).await?,
     };
     let earliest = Page {
         take: Take::First(query.look.top),
@@ -33,7 +33,7 @@ pub(super) async fn look(pool: &SqlitePool, query: &LookQuery<'_>) -> Result<Sna
     };
     let checkpoints = checkpoints(&mut tx, query.rows.partitions).await?;
     tx.commit().await?;
-    let found = answers::states(states, viewer, top)?;
+    let found = answers::views(states, viewers, top)?;
     Ok(Snapshot { found, checkpoints })
 }
 
@@ -76,23 +76,21 @@ async fn states(
 async fn liked_by(
     connection: &mut SqliteConnection,
     query: &LookQuery<'_>,
-    viewer: UserId,
 ) -> Result<Vec<ViewerRow>> {
     let except = bind::pairs(query.rows.except);
-    let statement = "SELECT l.activity_id, CASE WHEN ?4 THEN (
+    let statement = "SELECT l.activity_id, l.user_id, CASE WHEN ?3 THEN (
             SELECT count(*) FROM activities_likes r
             WHERE r.activity_id = l.activity_id
                 AND (r.liked_at, r.user_id) <= (l.liked_at, l.user_id)
                 AND ((r.activity_id, r.user_id)
-                    IN (SELECT value ->> 0, value ->> 1 FROM json_each(?3))) IS NOT TRUE
+                    IN (SELECT value ->> 0, value ->> 1 FROM json_each(?2))) IS NOT TRUE
         ) END AS rank
-        FROM activities_likes l
-        WHERE l.activity_id IN (SELECT value FROM json_each(?1)) AND l.user_id = ?2
-            AND ((l.activity_id, l.user_id)
-                IN (SELECT value ->> 0, value ->> 1 FROM json_each(?3))) IS NOT TRUE";
+        FROM (SELECT DISTINCT value ->> 0 AS activity, value ->> 1 AS user FROM json_each(?1))
+        CROSS JOIN activities_likes l ON l.activity_id = activity AND l.user_id = user
+        WHERE ((l.activity_id, l.user_id)
+            IN (SELECT value ->> 0, value ->> 1 FROM json_each(?2))) IS NOT TRUE";
     let rows = sqlx::query_as(statement)
-        .bind(bind::activities(query.rows.activities))
-        .bind(viewer.get())
+        .bind(bind::pairs(query.viewers))
         .bind(except)
         .bind(query.look.rank)
         .fetch_all(connection)

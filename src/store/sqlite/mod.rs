@@ -22,8 +22,8 @@ use super::{
     Store,
 };
 use crate::domain::{
-    Activity, ActivityId, ActivityOrder, EventId, FeedPlace, Identity, LikeState, LikedActivity,
-    LikedPlace, Liker, NewActivity, Page, Partition, Partitions, Slice, Subject, User, UserId,
+    Activity, ActivityId, ActivityOrder, EventId, FeedPlace, Identity, LikedActivity, LikedPlace,
+    Liker, NewActivity, Page, Partition, Partitions, Slice, Subject, User, UserId, Views,
 };
 
 static MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
@@ -134,7 +134,7 @@ impl Store for Sqlite {
         activities::delete_activity(&self.writer, id, by).await
     }
 
-    async fn look(&self, query: &LookQuery<'_>) -> Result<Snapshot<LikeState>> {
+    async fn look(&self, query: &LookQuery<'_>) -> Result<Snapshot<Views>> {
         likes::look(&self.readers, query).await
     }
 

@@ -1,12 +1,14 @@
 //! 47: What a page costs does not depend on how long it is.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use futures::future::join_all;
 use likewise::domain::{Liker, Timestamp};
 use serde_json::{Value, json};
 
 use crate::proxy::Proxy;
-use crate::service::{Service, User, eventually, user};
+use crate::service::{Node, Service, User, eventually, user};
 use crate::store::{Kind, activity_of};
 
 const FEED: &str = "query($n: Int!) { activities(first: $n) { nodes { id title author { name }
@@ -193,5 +195,61 @@ async fn a_cold_page_costs_a_constant_number_of_statements() {
     // The feed, three about likes, and users once or twice; the first one also asks who the viewer is.
     assert!(statements.iter().all(|it| *it <= 7), "{statements:?}");
     assert!(statements[1..].iter().all(|it| *it <= 6), "{statements:?}");
+    node.stop().await;
+}
+
+/// Lets this many read an activity whose set is missing, all at the same moment; answers what it cost.
+async fn cold_readers(service: &Service, node: &Node, proxy: &Proxy, readers: &[User]) -> Cost {
+    let activity = service.activity().await;
+    service.like(&user("user 0"), &activity).await;
+    service.persist().await;
+    let set = service.redis_key("set", &activity);
+    let _: i64 = service.redis(&["DEL", &set]).await;
+    let _: String = service.redis(&["CONFIG", "RESETSTAT"]).await;
+    let before = proxy.statements();
+    // All of them have come before SQL answers the first.
+    proxy.hold();
+    let reads = readers
+        .iter()
+        .map(|reader| service.details_of(node, Some(reader), &activity));
+    let release = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        proxy.mend();
+    };
+    let (read, ()) = tokio::join!(join_all(reads), release);
+    for (reader, details) in readers.iter().zip(read) {
+        assert_eq!(details.count, 1);
+        assert_eq!(details.liked, reader.name == "user 0");
+    }
+    eventually("it is rebuilt", async || {
+        service.redis::<bool>(&["EXISTS", &set]).await
+    })
+    .await;
+    Cost {
+        statements: proxy.statements() - before,
+        commands: commands(service).await,
+    }
+}
+
+#[tokio::test]
+async fn a_crowd_of_cold_readers_costs_one_rebuild_and_as_many_statements_as_a_few() {
+    let service = Service::start(Kind::Postgres).await;
+    let proxy = Proxy::before(&service.world.address).await;
+    let node = service
+        .node_at(&proxy.address(&service.world.address))
+        .await;
+    service.world.crowd(200).await;
+    let readers: Vec<User> = (0..200)
+        .map(|number| user(&format!("user {number}")))
+        .collect();
+    // Who the viewers are has to be asked once, for each of them.
+    cold_readers(&service, &node, &proxy, &readers).await;
+    for count in [4, 200] {
+        let cost = cold_readers(&service, &node, &proxy, &readers[..count]).await;
+        assert_eq!(cost.of("rename"), 1, "{cost:?}");
+        // Those who come first begin two batches of each kind, everybody else shares the next two or three:
+        // the activity, three statements about likes, users; and two of the rebuild.
+        assert!(cost.statements <= 32, "{count} readers: {cost:?}");
+    }
     node.stop().await;
 }

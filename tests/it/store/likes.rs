@@ -16,12 +16,8 @@ pub async fn a_look_tells_count_change_rank_and_the_earliest(world: &World) {
         .happened(&[Like(x, b, 1), Like(x, c, 2), Like(y, c, 3), Like(x, a, 4)])
         .await;
     let asked = [y, x, x];
-    let query = LookQuery {
-        rows: rows(&asked),
-        viewer: Some(c),
-        look: Look { top: 2, rank: true },
-    };
-    let found = world.store.look(&query).await.unwrap().found;
+    let look = Look { top: 2, rank: true };
+    let found = world.looked(rows(&asked), Some(c), look).await;
     assert_eq!(found.len(), 2);
     assert_eq!(found[&x].count, 3);
     assert_eq!(found[&x].changed_at, Some(Timestamp(4)));
@@ -37,15 +33,38 @@ pub async fn a_look_tells_no_more_than_was_asked(world: &World) {
     world.happened(&[Like(activity, a, 1)]).await;
     let asked = [activity];
     for (viewer, liked) in [(None, false), (Some(a), true), (Some(b), false)] {
-        let query = LookQuery {
-            rows: rows(&asked),
-            viewer,
-            look: Look::default(),
-        };
-        let found = world.store.look(&query).await.unwrap().found;
+        let found = world.looked(rows(&asked), viewer, Look::default()).await;
         let state = &found[&activity];
         assert_eq!((state.count, state.liked), (1, liked));
         assert_eq!((state.rank, state.top.len()), (None, 0));
+    }
+}
+
+pub async fn each_of_several_viewers_gets_its_own_view(world: &World) {
+    let [a, b, c] = world.users().await;
+    let (x, y) = (world.activity().await, world.activity().await);
+    world
+        .happened(&[Like(x, b, 1), Like(x, a, 2), Like(y, c, 3)])
+        .await;
+    // Twice the same, one of an activity that is not looked at, and nobody for y.
+    let viewers = [(x, a), (x, a), (x, b), (x, c), (y, c)];
+    let asked = [x];
+    let query = LookQuery {
+        rows: rows(&asked),
+        viewers: &viewers,
+        look: Look { top: 1, rank: true },
+    };
+    let found = world.store.look(&query).await.unwrap().found;
+    assert_eq!(found.len(), 1);
+    for (viewer, rank) in [
+        (Some(a), Some(2)),
+        (Some(b), Some(1)),
+        (Some(c), None),
+        (None, None),
+    ] {
+        let state = found[&x].of(viewer);
+        assert_eq!((state.liked, state.rank), (rank.is_some(), rank));
+        assert_eq!((state.count, state.top.as_slice()), (2, &[liker(1, b)][..]));
     }
 }
 
@@ -57,12 +76,9 @@ pub async fn an_activity_without_likes_is_found_and_an_unknown_one_is_not(world:
     let likers = world.store.likers(&query, &first(1)).await.unwrap().found;
     assert_eq!(likers.len(), 1);
     assert_eq!(likers[&activity], slice(&[], false, false));
-    let query = LookQuery {
-        rows: query,
-        look: Look { top: 1, rank: true },
-        viewer: Some(world.user("viewer").await),
-    };
-    let states = world.store.look(&query).await.unwrap().found;
+    let viewer = Some(world.user("viewer").await);
+    let look = Look { top: 1, rank: true };
+    let states = world.looked(query, viewer, look).await;
     assert_eq!(states.len(), 1);
     assert_eq!(states[&activity], LikeState::default());
 }
@@ -84,12 +100,8 @@ pub async fn excepted_rows_are_as_if_they_did_not_exist(world: &World) {
     assert_eq!(likers[&x].items, [liker(2, b), liker(3, c)]);
     assert_eq!(likers[&y].items, [liker(4, a)]);
     for (viewer, rank_x, rank_y) in [(a, None, Some(1)), (c, Some(2), None)] {
-        let query = LookQuery {
-            rows: query.clone(),
-            viewer: Some(viewer),
-            look: Look { top: 1, rank: true },
-        };
-        let states = world.store.look(&query).await.unwrap().found;
+        let look = Look { top: 1, rank: true };
+        let states = world.looked(query.clone(), Some(viewer), look).await;
         assert_eq!((states[&x].count, states[&y].count), (2, 1));
         assert_eq!(states[&x].top, [liker(2, b)]);
         assert_eq!((states[&x].rank, states[&y].rank), (rank_x, rank_y));
@@ -114,12 +126,8 @@ pub async fn thousands_of_excepted_rows_are_left_out_in_one_query(world: &World)
     };
     let found = world.store.likers(&query, &first(20)).await.unwrap().found;
     assert_eq!(found[&activity].items.len(), 10);
-    let query = LookQuery {
-        rows: query,
-        viewer: Some(users[2_999]),
-        look: Look { top: 1, rank: true },
-    };
-    let state = &world.store.look(&query).await.unwrap().found[&activity];
+    let look = Look { top: 1, rank: true };
+    let state = &world.looked(query, Some(users[2_999]), look).await[&activity];
     assert_eq!((state.count, state.rank), (10, Some(10)));
 }
 

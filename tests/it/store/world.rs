@@ -1,6 +1,6 @@
 //! A fresh database with the store under test, and short words for what the tests do to it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -120,9 +120,29 @@ impl World {
             top: 10,
             rank: true,
         };
-        let query = LookQuery { rows, viewer, look };
-        let mut snapshot = self.store.look(&query).await.unwrap();
-        snapshot.found.remove(&activity).unwrap()
+        self.looked(rows, viewer, look)
+            .await
+            .remove(&activity)
+            .unwrap()
+    }
+
+    /// The likes of activities as one viewer sees them.
+    pub async fn looked(
+        &self,
+        rows: RowsQuery<'_>,
+        viewer: Option<UserId>,
+        look: Look,
+    ) -> HashMap<ActivityId, LikeState> {
+        let activities = rows.activities.iter();
+        let viewers = activities.filter_map(|activity| Some((*activity, viewer?)));
+        let viewers: Vec<_> = viewers.collect();
+        let query = LookQuery {
+            rows,
+            viewers: &viewers,
+            look,
+        };
+        let found = self.store.look(&query).await.unwrap().found.into_iter();
+        found.map(|(id, views)| (id, views.of(viewer))).collect()
     }
 
     /// A page of the likers of an activity.
