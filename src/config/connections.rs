@@ -29,6 +29,10 @@ pub struct Connections {
     /// How long a connection may take to send the head of its next request
     #[arg(long, env = "LIKEWISE_HEADER_TIMEOUT", default_value = "15s", value_name = "TIME", value_parser = value::duration)]
     pub header_timeout: Duration,
+
+    /// How long a client may take nothing of what is sent to it; about as long as a phone is in a tunnel
+    #[arg(long, env = "LIKEWISE_SEND_TIMEOUT", default_value = "30s", value_name = "TIME", value_parser = value::duration)]
+    pub send_timeout: Duration,
 }
 
 impl Default for Connections {
@@ -38,6 +42,7 @@ impl Default for Connections {
             max_connections_per_address: 2_500,
             max_requests: 1_000,
             header_timeout: Duration::from_secs(15),
+            send_timeout: Duration::from_secs(30),
         }
     }
 }

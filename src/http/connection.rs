@@ -18,6 +18,7 @@ use tower::Service as _;
 
 use super::slots::Slot;
 use super::stream::Patient;
+use crate::config::Connections;
 
 /// The head of a request: a query by GET with its variables, and a token, fit.
 const HEAD_BYTES: usize = 64 * 1024;
@@ -32,15 +33,16 @@ const PONG: Duration = Duration::from_secs(10);
 pub(super) struct Patience {
     builder: auto::Builder<TokioExecutor>,
     header_timeout: Duration,
+    send_timeout: Duration,
 }
 
 impl Patience {
-    pub(super) fn new(header_timeout: Duration) -> Self {
+    pub(super) fn new(limits: &Connections) -> Self {
         let mut builder = auto::Builder::new(TokioExecutor::new());
         builder
             .http1()
             .timer(TokioTimer::new())
-            .header_read_timeout(header_timeout)
+            .header_read_timeout(limits.header_timeout)
             .max_buf_size(HEAD_BYTES);
         builder
             .http2()
@@ -51,7 +53,8 @@ impl Patience {
             .keep_alive_timeout(PONG);
         Self {
             builder,
-            header_timeout,
+            header_timeout: limits.header_timeout,
+            send_timeout: limits.send_timeout,
         }
     }
 }
@@ -74,7 +77,12 @@ pub(super) async fn serve(
         let mut routes = routes.clone();
         async move { Ok::<_, Infallible>(unwrapped(routes.call(request.map(Body::new)).await)) }
     });
-    let io = TokioIo::new(Patient::new(stream, patience.header_timeout, slot));
+    let io = TokioIo::new(Patient::new(
+        stream,
+        patience.header_timeout,
+        patience.send_timeout,
+        slot,
+    ));
     let connection = patience.builder.serve_connection_with_upgrades(io, service);
     let mut connection = std::pin::pin!(connection);
     let served = tokio::select! {

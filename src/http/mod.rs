@@ -9,6 +9,7 @@ mod events;
 mod graphql;
 mod guard;
 pub mod health;
+mod leftovers;
 mod live;
 pub mod metrics;
 mod observe;
@@ -131,8 +132,10 @@ fn with_middleware(routes: Router, cors: Option<CorsLayer>, timeout: Duration) -
         .option_layer(cors)
         // A panic ends one request, not the connection that others share.
         .layer(CatchPanicLayer::custom(guard::panicked))
-        // Innermost: what takes too long is dropped where it stands, and its answer passes the rest.
-        .layer(from_fn_with_state(timeout, guard::limit_time));
+        // What takes too long is dropped where it stands, and its answer passes the rest.
+        .layer(from_fn_with_state(timeout, guard::limit_time))
+        // Innermost: an answer that comes before its request has been read waits for the rest of it.
+        .layer(from_fn(leftovers::read_off));
     routes.layer(layers)
 }
 

@@ -60,7 +60,7 @@ pub async fn serve(
     let stop = shutdown.token();
     let cut = CancellationToken::new();
     let slots = Slots::new(&limits);
-    let patience = Arc::new(Patience::new(limits.header_timeout));
+    let patience = Arc::new(Patience::new(&limits));
     let connections = TaskTracker::new();
     while let Some(accepted) = stop.run_until_cancelled(listener.accept()).await {
         let (stream, peer) = match accepted {

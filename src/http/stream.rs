@@ -15,24 +15,25 @@ use super::slots::Slot;
 /// How HTTP/2 begins. Until these are here, or others, nobody knows which of the two is spoken; hyper waits for
 /// them for ever.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-/// How long a client may take nothing of what was sent to it: as long as a phone is in a tunnel.
-const STALL: Duration = Duration::from_secs(30);
 
 /// A connection that does not wait for ever. It goes on when the protocol changes, and keeps its slot until then.
 pub(super) struct Patient {
     stream: TcpStream,
     opening: Option<Pin<Box<Sleep>>>,
     stalled: Option<Pin<Box<Sleep>>>,
+    sending: Duration,
     seen: usize,
     _slot: Slot,
 }
 
 impl Patient {
-    pub(super) fn new(stream: TcpStream, opening: Duration, slot: Slot) -> Self {
+    /// The first bytes have to come within `opening`; what is sent has to be taken on within `sending`.
+    pub(super) fn new(stream: TcpStream, opening: Duration, sending: Duration, slot: Slot) -> Self {
         Self {
             stream,
             opening: Some(Box::pin(sleep(opening))),
             stalled: None,
+            sending,
             seen: 0,
             _slot: slot,
         }
@@ -57,7 +58,8 @@ impl Patient {
             self.stalled = None;
             return written;
         }
-        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(STALL)));
+        let sending = self.sending;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(sending)));
         ready!(stalled.as_mut().poll(context));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }

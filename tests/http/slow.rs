@@ -7,7 +7,7 @@ use likewise::config::Connections;
 use likewise::http::{bind, serve};
 use likewise::shutdown::Shutdown;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{sleep, timeout};
 
 use crate::Api;
@@ -78,6 +78,26 @@ async fn a_head_that_comes_drop_by_drop_is_not_waited_for() {
 }
 
 #[tokio::test]
+async fn whoever_takes_no_answers_is_given_up() {
+    let limits = Connections {
+        send_timeout: Duration::from_millis(300),
+        ..Connections::default()
+    };
+    let (address, _shutdown) = listen(limits).await;
+    // One request after the other, and not one answer read, until no buffer on the way has room.
+    let request = "GET /graphql?query={taps} HTTP/1.1\r\nhost: a\r\n\r\n".repeat(1000);
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4096).unwrap();
+    let mut stream = socket.connect(address).await.unwrap();
+    let ended = timeout(LONG, async {
+        while stream.write_all(request.as_bytes()).await.is_ok() {}
+    });
+    ended
+        .await
+        .expect("a client that takes nothing is waited for");
+}
+
+#[tokio::test]
 async fn many_slow_clients_do_not_hurt_others() {
     let (address, _shutdown) = listen(Connections::default()).await;
     let mut slow = Vec::new();
@@ -136,4 +156,46 @@ async fn http2_is_spoken_to_those_who_begin_with_it() {
     }
     shutdown.begin();
     shutdown.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_refusal_reaches_whoever_still_sends() {
+    let (address, _shutdown) = listen(Connections::default()).await;
+    for (header, status) in [
+        ("content-type: application/json", "413"),
+        ("content-type: text/plain", "415"),
+        ("authorization: Bearer nonsense", "401"),
+    ] {
+        for large in [300_000, 3_000_000] {
+            let head = format!(
+                "POST /graphql HTTP/1.1\r\nhost: a\r\n{header}\r\ncontent-length: {large}\r\n\r\n"
+            );
+            let mut stream = connect(address, head.as_bytes()).await;
+            // Slower than the answer could come.
+            for part in vec![b' '; large].chunks(large / 4) {
+                stream.write_all(part).await.unwrap();
+                sleep(Duration::from_millis(50)).await;
+            }
+            stream
+                .write_all(b"GET /livez HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
+                .await
+                .unwrap();
+            let mut text = String::new();
+            let read = timeout(LONG, stream.read_to_string(&mut text)).await;
+            // The connection is good for the next request, too.
+            assert!(read.unwrap().is_ok(), "{header}, {large}: {text}");
+            assert!(
+                text.starts_with(&format!("HTTP/1.1 {status} ")),
+                "{header}, {large}: {text}"
+            );
+            assert!(text.contains("HTTP/1.1 200 "), "{header}, {large}: {text}");
+        }
+    }
+    // Who sends without end is not read without end.
+    let head = b"POST /graphql HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 1000000000\r\n\r\n";
+    let mut stream = connect(address, head).await;
+    let ended = timeout(LONG, async {
+        while stream.write_all(&[b' '; 100_000]).await.is_ok() {}
+    });
+    ended.await.expect("a body is read for ever");
 }
