@@ -5,5 +5,5 @@ mod events;
 mod faults;
 mod pace;
 mod probes;
-mod socket;
+pub mod socket;
 mod stream;

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::live::socket::Socket;
 use crate::servers::Redis;
 use crate::service::{Node, Service, User, user};
 use crate::store::Kind;
@@ -14,11 +15,15 @@ async fn start(limits: &str) -> Service {
     Service::start_with(Kind::Sqlite, Redis::start(), &arguments).await
 }
 
-/// So many likes of an activity in one document.
-async fn like(service: &Service, node: &Node, user: &User, activity: &str, times: usize) -> Value {
+/// A document of so many likes of an activity.
+fn likes(activity: &str, times: usize) -> String {
     let input = format!("input: {{ activityId: \"{activity}\" }}");
     let fields = (0..times).map(|i| format!("a{i}: toggleLike({input}) {{ liked }}"));
-    let query = format!("mutation {{ {} }}", fields.collect::<Vec<_>>().join(" "));
+    format!("mutation {{ {} }}", fields.collect::<Vec<_>>().join(" "))
+}
+
+async fn like(service: &Service, node: &Node, user: &User, activity: &str, times: usize) -> Value {
+    let query = likes(activity, times);
     service
         .send(node, Some(user), json!({ "query": query }))
         .await
@@ -79,4 +84,92 @@ async fn limits_go_on_while_redis_is_away() {
     let answer = service.send(&service.node, None, query).await;
     assert_eq!(answer["data"]["__typename"], "Query", "{answer}");
     service.redis.thaw();
+}
+
+#[tokio::test]
+async fn a_socket_is_no_way_around_the_limits() {
+    let service = start("process").await;
+    let ada = user("Ada");
+    let activity = service.activity().await;
+    for _ in 0..SAVED_UP / 5 {
+        like(&service, &service.node, &ada, &activity, 5).await;
+    }
+    let before = service.details(Some(&ada), &activity).await;
+    let mut socket = Socket::of(&service.node, Some(&ada)).await;
+    socket.begin("1", &likes(&activity, 5), json!({})).await;
+    let refused = socket.hear().await;
+    assert_eq!(
+        (&refused["id"], &refused["type"]),
+        (&json!("1"), &json!("error"))
+    );
+    let extensions = &refused["payload"][0]["extensions"];
+    assert_eq!(extensions["code"], "RATE_LIMITED", "{refused}");
+    assert!(extensions["retryAfterMs"].is_u64(), "{refused}");
+    assert_eq!(service.details(Some(&ada), &activity).await, before);
+    // The socket itself stays, for what is still allowed.
+    socket.begin("2", "{ viewer { name } }", json!({})).await;
+    let answer = socket.hear().await;
+    assert_eq!(
+        answer["payload"]["data"]["viewer"]["name"], "Ada",
+        "{answer}"
+    );
+}
+
+/// One where hardly anything may be read.
+async fn start_reading(arguments: &[&str]) -> Service {
+    let limits = ["--rate-limits", "process", "--read-rate", "1"];
+    let arguments = [&limits[..], arguments].concat();
+    Service::start_with(Kind::Sqlite, Redis::start(), &arguments).await
+}
+
+/// Asks without a token, with what proxies wrote; the code of the refusal.
+async fn ask_from(node: &Node, forwarded: &[&str]) -> String {
+    let query = "{ activities(first: 100) { nodes { topLikers(first: 50) { name } } } }";
+    let request = reqwest::Client::new().post(node.url());
+    let request = forwarded.iter().fold(request, |request, addresses| {
+        request.header("x-forwarded-for", *addresses)
+    });
+    let answer = request
+        .json(&json!({ "query": query }))
+        .send()
+        .await
+        .unwrap();
+    let answer: Value = answer.json().await.unwrap();
+    assert!(
+        answer["data"].is_object() || answer.get("errors").is_some(),
+        "{answer}"
+    );
+    code(&answer).to_owned()
+}
+
+#[tokio::test]
+async fn behind_a_proxy_each_address_has_an_allowance_of_its_own() {
+    let behind = ["--client-address-header", "X-Forwarded-For"];
+    let service = start_reading(&behind).await;
+    let ask = async |forwarded: &[&str]| ask_from(&service.node, forwarded).await;
+    let mut asked = 0;
+    while ask(&["192.0.2.1"]).await.is_empty() {
+        asked += 1;
+        assert!(asked < 100, "never refused");
+    }
+    assert!(asked > 0);
+    let refused = "RATE_LIMITED";
+    assert_eq!(ask(&["192.0.2.1"]).await, refused);
+    assert_eq!(ask(&["192.0.2.2"]).await, "");
+    // What a client writes itself stands before what the proxy adds, and does not count.
+    assert_eq!(ask(&["192.0.2.3, 192.0.2.1"]).await, refused);
+    assert_eq!(ask(&["192.0.2.3", "192.0.2.1"]).await, refused);
+    assert_eq!(ask(&["192.0.2.1, 192.0.2.4"]).await, "");
+}
+
+#[tokio::test]
+async fn without_a_proxy_nobody_gets_an_allowance_by_a_header() {
+    let service = start_reading(&[]).await;
+    for number in 1..100 {
+        let forged = format!("192.0.2.{number}");
+        if ask_from(&service.node, &[&forged]).await == "RATE_LIMITED" {
+            return;
+        }
+    }
+    panic!("never refused");
 }

@@ -7,6 +7,8 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use super::socket::Socket;
+use super::stream::Stream;
+use crate::servers::Redis;
 use crate::service::{Service, user};
 use crate::store::Kind;
 
@@ -64,9 +66,8 @@ async fn many_likes_are_about_ten_messages_a_second_and_the_last_arrives() {
     assert!(socket.is_silent_for(Duration::from_millis(300)).await);
 }
 
-#[tokio::test]
-async fn a_slow_reader_gets_fewer_messages_and_then_the_newest_state() {
-    let service = Service::start(Kind::Sqlite).await;
+/// An activity, and a subscription to it with messages of some 250 KB: the network's buffers hold a few seconds of them.
+async fn heavy(service: &Service) -> (String, String) {
     let body = "x".repeat(10_000);
     let create = "mutation($body: String!) {
         createActivity(input: { title: \"T\", body: $body }) { activity { id } } }";
@@ -74,12 +75,18 @@ async fn a_slow_reader_gets_fewer_messages_and_then_the_newest_state() {
         .query(Some(&user("author")), create, json!({ "body": body }))
         .await;
     let activity = data["createActivity"]["activity"]["id"].as_str().unwrap();
-    // Some 250 KB a message: the network's buffers hold a few seconds of them.
     let bodies: String = (0..25).flat_map(|it| [format!("b{it}: body ")]).collect();
     let query = format!(
         "subscription($ids: [ID!]!) {{ likesChanged(activityIds: $ids) {{
             activity {{ likeCount {bodies} }} }} }}"
     );
+    (activity.to_owned(), query)
+}
+
+#[tokio::test]
+async fn a_slow_reader_gets_fewer_messages_and_then_the_newest_state() {
+    let service = Service::start(Kind::Sqlite).await;
+    let (activity, query) = heavy(&service).await;
     let mut socket = Socket::of(&service.node, None).await;
     socket
         .begin("1", &query, json!({ "ids": [activity] }))
@@ -89,7 +96,7 @@ async fn a_slow_reader_gets_fewer_messages_and_then_the_newest_state() {
     let begun = Instant::now();
     let mut count = 0;
     while begun.elapsed() < Duration::from_secs(5) {
-        likes(&service, activity, count..count + 10).await;
+        likes(&service, &activity, count..count + 10).await;
         count += 10;
     }
     let ticks = begun.elapsed().as_millis() / 100;
@@ -100,6 +107,29 @@ async fn a_slow_reader_gets_fewer_messages_and_then_the_newest_state() {
         "{read} of {ticks} messages waited"
     );
     assert!(socket.is_silent_for(Duration::from_millis(300)).await);
+}
+
+#[tokio::test]
+async fn a_reader_that_takes_nothing_is_given_up() {
+    let impatient = ["--send-timeout", "1s", "--socket-ping", "500ms"];
+    let service = Service::start_with(Kind::Sqlite, Redis::start(), &impatient).await;
+    let (activity, query) = heavy(&service).await;
+    let variables = json!({ "ids": [activity] });
+    let mut stream = Stream::post(&service.node, None, &query, variables.clone()).await;
+    stream.change().await;
+    let mut socket = Socket::of(&service.node, None).await;
+    socket.begin("1", &query, variables).await;
+    socket.change().await;
+
+    // Until the network's buffers are full, and then for longer than anybody is waited for.
+    let begun = Instant::now();
+    let mut count = 0;
+    while begun.elapsed() < Duration::from_secs(8) {
+        likes(&service, &activity, count..count + 10).await;
+        count += 10;
+    }
+    assert!(stream.breaks_off().await);
+    assert_eq!(socket.closed().await, None);
 }
 
 #[tokio::test]

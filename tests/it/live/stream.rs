@@ -1,8 +1,11 @@
 //! A client of event streams.
 
+use std::time::Duration;
+
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use crate::service::{Node, User};
 
@@ -41,6 +44,12 @@ impl Stream {
             response,
             read: String::new(),
         }
+    }
+
+    /// Reads on; whether it ends in the middle rather than go on.
+    pub async fn breaks_off(&mut self) -> bool {
+        let read = async { while self.response.chunk().await.is_ok_and(|it| it.is_some()) {} };
+        timeout(Duration::from_secs(10), read).await.is_ok()
     }
 
     /// The next event; None after the last.
