@@ -2,11 +2,12 @@
 // Healthy clients scroll the feed and tap hearts, first alone, then while attackers send the whole corpus
 // over and over. Says how much slower the healthy ones become, as a ratio of the same run.
 
-import { Agent, request } from "node:http";
+import { Agent } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { Worker } from "node:worker_threads";
 import { startService } from "../browser/service.js";
-import { attacks } from "./corpus.js";
+import { post } from "./post.js";
 
 const { values } = parseArgs({
   options: {
@@ -25,58 +26,40 @@ const feed = `{ activities(first: 20) { nodes { id title author { name } likeCou
 const toggle = `mutation($input: LikeInput!) { toggleLike(input: $input) { liked activity { likeCount } } }`;
 
 const service = await startService({ LIKEWISE_LOG: "warn" });
-// An answer to an attack may end its connection, which must not be somebody else's.
-const [kind, hostile] = [healthy, attackers].map((maxSockets) => new Agent({ keepAlive: true, maxSockets }));
-
-function post(agent, body, headers = {}) {
-  const begin = performance.now();
-  return new Promise((done) => {
-    const sent = request(`${service.origin}/graphql`, {
-      agent,
-      method: "POST",
-      headers: { "content-type": "application/json", ...headers },
-    }, (response) => {
-      const chunks = [];
-      response.on("data", (chunk) => chunks.push(chunk));
-      response.on("end", () => done({ ms: performance.now() - begin, status: response.statusCode, text: Buffer.concat(chunks).toString() }));
-    });
-    sent.on("error", () => done({ ms: performance.now() - begin, status: 0, text: "" }));
-    sent.end(body);
-  });
-}
+const agent = new Agent({ keepAlive: true, maxSockets: healthy });
 
 async function live(user, until, times) {
   const headers = { authorization: `Bearer ${user.token}` };
   while (performance.now() < until) {
-    const answer = await post(kind, JSON.stringify({ query: feed }), headers);
+    const answer = await post(agent, service.origin, JSON.stringify({ query: feed }), headers);
     const { data } = JSON.parse(answer.text || "{}");
     if (answer.status !== 200 || !data) throw new Error(`a healthy client got ${answer.status} ${answer.text}`);
     const [{ id }] = data.activities.nodes;
     const input = { activityId: id, idempotencyKey: crypto.randomUUID() };
-    const tap = await post(kind, JSON.stringify({ query: toggle, variables: { input } }), headers);
+    const tap = await post(agent, service.origin, JSON.stringify({ query: toggle, variables: { input } }), headers);
     if (tap.status !== 200) throw new Error(`a healthy client got ${tap.status} ${tap.text}`);
     times.push(answer.ms, tap.ms);
     await sleep(think);
   }
 }
 
-async function attack(from, until, answers) {
-  const all = Object.values(attacks);
-  for (let i = from; performance.now() < until; i += 1) {
-    const { body, headers } = all[i % all.length];
-    const { status } = await post(hostile, body, headers);
-    answers.set(status, (answers.get(status) ?? 0) + 1);
-    await sleep(pause);
-  }
+// What a horde was answered with: how often each status.
+function besiege(duration, horde) {
+  if (horde === 0) return new Map();
+  const workerData = { origin: service.origin, attackers: horde, seconds: duration, pause };
+  return new Promise((done, failed) => {
+    const worker = new Worker(new URL("horde.js", import.meta.url), { workerData });
+    worker.once("message", done);
+    worker.once("error", failed);
+  });
 }
 
 async function measure(duration, horde) {
   const users = await (await fetch(`${service.origin}/dev/users`)).json();
   const until = performance.now() + duration * 1000;
-  const [times, answers] = [[], new Map()];
+  const times = [];
   const crowd = Array.from({ length: healthy }, (_, i) => live(users[i % users.length], until, times));
-  const attacking = Array.from({ length: horde }, (_, i) => attack(i, until, answers));
-  await Promise.all([...crowd, ...attacking]);
+  const [answers] = await Promise.all([besiege(duration, horde), ...crowd]);
   times.sort((a, b) => a - b);
   const at = (part) => times[Math.floor((times.length - 1) * part)];
   return { requests: times.length, p50: at(0.5), p99: at(0.99), answers };
@@ -95,7 +78,6 @@ try {
   console.log(`${sent} attacks, ${(sent / seconds).toFixed(0)} a second: ${by}`);
   console.log(`\np99 beside attackers / alone: ${(besieged.p99 / alone.p99).toFixed(2)}`);
 } finally {
-  kind.destroy();
-  hostile.destroy();
+  agent.destroy();
   await service.stop();
 }
