@@ -54,8 +54,10 @@ pub struct Query;
 /// The root of all reading. Reading needs no token; with one, `isLiked` and `likeRank` are the viewer's.
 ///
 /// Every error carries `extensions.code`: `UNAUTHENTICATED`, `FORBIDDEN`, `NOT_FOUND`, `BAD_USER_INPUT` (with
-/// `extensions.argument`, where one argument is to blame), `CONFLICT`, `RATE_LIMITED`, `UNAVAILABLE` (with
-/// `extensions.outcome`, `not_applied` or `unknown`) or `INTERNAL`.
+/// `extensions.argument`, where one argument is to blame, or `extensions.limit`, where there is too much of
+/// something), `CONFLICT`, `RATE_LIMITED` (with `extensions.retryAfterMs`, where waiting helps), `UNAVAILABLE` (with
+/// `extensions.outcome`, `not_applied` or `unknown`), `PERSISTED_QUERY_NOT_FOUND` (send the document along with its
+/// hash) or `INTERNAL`.
 #[Object]
 impl Query {
     /// Whatever has this global id; null if it does not exist, or no longer. `BAD_USER_INPUT` if this is no id.
