@@ -11,6 +11,7 @@ SIZE ?= small
 seconds_of_small := 100
 seconds_of_large := 3600
 profile_of_large := --release
+options_of_large := --clients 40 --activities 60 --rate 450
 seconds := $(or $(seconds_of_$(SIZE)),$(SIZE))
 
 .DEFAULT_GOAL := help
@@ -57,7 +58,7 @@ fuzz: ## Send random requests for a minute
 
 faults: ## Run everything under faults: SIZE=small, large (an hour) or seconds, SEED=a number, ARGS=more
 	@script/setup test
-	cargo test --locked $(profile_of_$(SIZE)) --test faults -- --seconds $(seconds) $(SEED:%=--seed %) $(ARGS)
+	cargo test --locked $(profile_of_$(SIZE)) --test faults -- --seconds $(seconds) $(SEED:%=--seed %) $(options_of_$(SIZE)) $(ARGS)
 
 huge: ## Print figures of an activity with a million likers, and of thousands at one activity
 	@script/setup test

@@ -118,6 +118,13 @@ fn spawn(folder: &Path, socket: &Path, log: &Path) -> io::Result<Option<Child>> 
                 "--maxmemory-policy",
                 "volatile-ttl",
             ])
+            // Sets may be big.
+            .args([
+                "--lazyfree-lazy-expire",
+                "yes",
+                "--lazyfree-lazy-eviction",
+                "yes",
+            ])
             .args(["--daemonize", "no"])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
