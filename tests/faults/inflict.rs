@@ -102,7 +102,7 @@ impl Inflictor {
                 let wire = &self.world.wires[it.process][it.database];
                 wire.set(match fault {
                     Fault::Cut(_) => Mode::Cut,
-                    Fault::Stall(_) => Mode::Stalled,
+                    Fault::Stall(_) => Mode::Held,
                     _ => Mode::Mute,
                 });
                 sleep(lasts).await;

@@ -14,6 +14,8 @@ mod inflict;
 mod inside;
 mod plan;
 mod process;
+#[expect(dead_code, reason = "the other tests use the rest")]
+#[path = "../support/proxy.rs"]
 mod proxy;
 mod pulse;
 mod record;

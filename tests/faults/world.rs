@@ -16,7 +16,7 @@ use crate::api::{Api, User};
 use crate::arguments::{Arguments, Fsync};
 use crate::plan::{NODES, REDIS, SQL};
 use crate::process::Process;
-use crate::proxy::Wire;
+use crate::proxy::Proxy;
 use crate::pulse::Pulse;
 use crate::record::Micros;
 use crate::servers::{Postgres, Redis, free_port};
@@ -38,7 +38,7 @@ pub struct World {
     /// API nodes, then workers.
     pub processes: Vec<Process>,
     /// Of each process, to Redis and to Postgres.
-    pub wires: Vec<[Wire; 2]>,
+    pub wires: Vec<[Proxy; 2]>,
     pub api: Api,
     pub clock: Clock,
     pub pulse: Pulse,
@@ -98,8 +98,8 @@ impl World {
             .enumerate()
         {
             let pair = [
-                Wire::start(redis.port()).await,
-                Wire::start(postgres.port()).await,
+                Proxy::to(redis.port()).await,
+                Proxy::to(postgres.port()).await,
             ];
             let mut of_process = settings_of(&pair);
             if NODES.contains(&place) {
@@ -218,7 +218,7 @@ fn place(keys: &[i64], key: i64) -> Option<u16> {
     u16::try_from(place).ok()
 }
 
-fn settings_of(wires: &[Wire; 2]) -> Vec<String> {
+fn settings_of(wires: &[Proxy; 2]) -> Vec<String> {
     let redis = format!("redis://127.0.0.1:{}", wires[REDIS].port());
     let sql = format!(
         "postgres://likewise:secret@127.0.0.1:{}/postgres",

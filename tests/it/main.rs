@@ -17,6 +17,8 @@ mod live;
 #[cfg(feature = "fault-points")]
 mod points;
 mod program;
+#[expect(dead_code, reason = "the fault run uses the rest")]
+#[path = "../support/proxy.rs"]
 mod proxy;
 mod race;
 mod rates;

@@ -7,7 +7,7 @@ use futures::future::join_all;
 use likewise::domain::{Liker, Timestamp};
 use serde_json::{Value, json};
 
-use crate::proxy::Proxy;
+use crate::proxy::{Mode, Proxy};
 use crate::service::{Node, Service, User, eventually, user};
 use crate::store::{Kind, activity_of};
 
@@ -208,7 +208,7 @@ async fn cold_readers(service: &Service, node: &Node, proxy: &Proxy, readers: &[
     let _: String = service.redis(&["CONFIG", "RESETSTAT"]).await;
     let before = proxy.statements();
     // All of them have come before SQL answers the first.
-    proxy.hold();
+    proxy.set(Mode::Held);
     let reads = readers
         .iter()
         .map(|reader| service.details_of(node, Some(reader), &activity));

@@ -8,7 +8,7 @@ use likewise::domain::{Liker, Page, Take, Timestamp};
 use likewise::store::RowsQuery;
 use serde_json::json;
 
-use crate::proxy::Proxy;
+use crate::proxy::{Mode, Proxy};
 use crate::service::{Details, Service, User, change, eventually, key_of, user};
 use crate::store::Kind;
 
@@ -71,7 +71,7 @@ async fn a_rebuilder_that_sql_holds_up_neither_wipes_newer_likes_nor_blocks_othe
     liked_by(&service, &activity, &["Ada", "Bob"]).await;
     drop_set(&service, &activity).await;
 
-    proxy.hold();
+    proxy.set(Mode::Held);
     let lease = service.redis_key("lease", &activity);
     let held_up = service.try_change(&slow, "likeActivity", &xavier, &activity, None);
     let meanwhile = async {

@@ -6,7 +6,7 @@ use likewise::worker::{Options, Place, Step, Worker};
 use redis::streams::StreamRangeReply;
 use serde_json::{Value, json};
 
-use crate::proxy::Proxy;
+use crate::proxy::{Mode, Proxy};
 use crate::servers::Redis;
 use crate::service::{Service, eventually, key_of, toggles, user};
 use crate::store::Kind;
@@ -142,7 +142,7 @@ async fn while_sql_is_away_likes_go_on_up_to_a_bound_and_none_is_lost() {
     };
     assert_eq!(toggle(2).await.get("errors"), None);
 
-    proxy.cut();
+    proxy.set(Mode::Cut);
     // Of one partition, an eighth of the bound may wait.
     let mut accepted = 2;
     let refused = loop {
@@ -199,7 +199,7 @@ async fn while_sql_hangs_likes_of_warm_activities_are_answered_at_once() {
     let activity = service.activity().await;
     let ada = user("Ada");
     service.send(&node, Some(&ada), toggles(&activity, 1)).await;
-    proxy.hold();
+    proxy.set(Mode::Held);
     let answer = service.send(&node, Some(&ada), toggles(&activity, 10));
     let answer = tokio::time::timeout(Duration::from_secs(4), answer)
         .await
