@@ -271,7 +271,7 @@ impl App {
     /// What has to work for the process to be ready. Without Redis reads go on and changes do not.
     fn checks(&self) -> Vec<Check> {
         let (store, cache) = (Arc::clone(&self.store), Arc::clone(&self.cache));
-        let policy = Arc::clone(&self.cache);
+        let (policy, promise) = (Arc::clone(&self.cache), Arc::clone(&self.cache));
         let durability = Health::Note(self.durability().to_owned());
         vec![
             Check::new("database", move || {
@@ -283,8 +283,15 @@ impl App {
                 async move { up(cache.ping().await.is_ok(), "does not answer") }
             }),
             Check::new("durability", move || {
-                let text = durability.clone();
-                async move { text }
+                let (cache, text) = (Arc::clone(&promise), durability.clone());
+                async move {
+                    match cache.hindrance().await {
+                        Ok(Some(hindrance)) => {
+                            Health::Down(format!("LIKEWISE_DURABILITY {hindrance}"))
+                        }
+                        Ok(None) | Err(_) => text,
+                    }
+                }
             }),
             Check::new("redis_settings", move || {
                 let cache = Arc::clone(&policy);

@@ -17,8 +17,7 @@ use super::keys::Keys;
 use super::pool::{Connections, Pool};
 use super::{Error, Options, Result};
 
-/// The longest wait for the disk. With `appendfsync everysec` Redis takes up to a second, and two when
-/// the disk is slow; after that the outcome of a change is unknown.
+/// The longest wait for the disk; after that the outcome of a change is unknown.
 const PATIENCE: Duration = Duration::from_millis(2500);
 /// On top of it, for the answer to arrive.
 const ANSWER: Duration = Duration::from_millis(500);

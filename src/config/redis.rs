@@ -48,7 +48,7 @@ pub struct Redis {
     ///
     /// With `aof` a power cut of Redis' machine may cost the last second of likes; a crash of Redis alone
     /// costs none. With `fsync` it costs none, and each change waits for the disk. `fsync` needs Redis 7.2
-    /// or newer, or Valkey, with `appendonly yes`, and is quick with `appendfsync always`.
+    /// or newer, or Valkey, with `appendonly yes` and `appendfsync always`.
     #[arg(
         long,
         env = "LIKEWISE_DURABILITY",

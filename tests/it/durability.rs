@@ -1,11 +1,13 @@
 //! When a like is acknowledged: once it is in Redis, or once Redis has it on its disk.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Parser;
+use futures::future::join_all;
 use likewise::app::{App, Error};
 use serde_json::Value;
 
+use crate::proxy::{Mode, Proxy};
 use crate::servers::Redis;
 use crate::service::{Service, Settings, user};
 use crate::store::Kind;
@@ -46,6 +48,8 @@ async fn fsync_is_refused_at_the_start_where_redis_cannot() {
     );
     let never = Redis::start_valkey(&["--appendonly", "yes", "--appendfsync", "no"]);
     assert!(refusal(&never).await.contains("nothing is ever fsynced"));
+    let seldom = Redis::start_valkey(&["--appendonly", "yes", "--appendfsync", "everysec"]);
+    assert!(refusal(&seldom).await.contains("say too early"));
 }
 
 /// Debian's Redis is 7.0; where a newer one is installed there is nothing to refuse.
@@ -96,27 +100,62 @@ async fn with_fsync_a_like_is_on_the_disk_when_it_is_acknowledged() {
     assert_eq!(service.at_rest(&activity).await.top, ["Ada"]);
 }
 
-/// Each wait by itself would take a second, and forty in a row forty.
 #[tokio::test]
 async fn changes_at_the_same_time_wait_for_the_disk_together() {
-    let redis = Redis::start_valkey(&["--appendonly", "yes", "--appendfsync", "everysec"]);
+    let redis = Redis::start_valkey(&["--appendonly", "yes", "--appendfsync", "always"]);
     let service = Service::start_with(Kind::Sqlite, redis, &FSYNC).await;
+    let url = service.redis.url();
+    let proxy = Proxy::before(&url).await;
+    let node = service.node_by(&proxy.address(&url)).await;
     let activity = service.activity().await;
     let users: Vec<_> = (0..40)
         .map(|number| user(&format!("user {number}")))
         .collect();
-    service.like(&users[0], &activity).await;
-    let begun = Instant::now();
-    let likes = users.iter().map(|user| service.like(user, &activity));
-    futures::future::join_all(likes).await;
-    assert!(
-        begun.elapsed() < Duration::from_secs(10),
-        "{:?}",
-        begun.elapsed()
-    );
+    let like = |user| service.try_change(&node, "likeActivity", user, &activity, None);
+    like(&users[0]).await;
+    let _: String = service.redis(&["CONFIG", "RESETSTAT"]).await;
+    proxy.set(Mode::Held);
+    let release = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        proxy.mend();
+    };
+    let likes = join_all(users[1..].iter().map(like));
+    let (likes, ()) = tokio::join!(likes, release);
+    for answer in likes {
+        assert_eq!(answer["data"]["likeActivity"]["liked"], true, "{answer}");
+    }
+    let stats: String = service.redis(&["INFO", "commandstats"]).await;
+    let calls = stats.split_once("cmdstat_waitaof:calls=").unwrap().1;
+    let calls: u32 = calls.split(',').next().unwrap().parse().unwrap();
+    assert!((1..=8).contains(&calls), "{calls} waits for 39 changes");
     assert_eq!(service.at_rest(&activity).await.count, 40);
-    let text = readyz(&service).await;
-    assert!(text.contains("each change waits up to a second"), "{text}");
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn a_node_is_not_ready_while_redis_cannot_keep_what_it_promises() {
+    let redis = Redis::start_valkey(&["--appendonly", "yes", "--appendfsync", "always"]);
+    let service = Service::start_with(Kind::Sqlite, redis, &FSYNC).await;
+    let status = async || {
+        let url = format!("http://{}/readyz", service.node.api);
+        reqwest::get(url).await.unwrap().status()
+    };
+    assert_eq!(status().await, 200);
+    for when in ["everysec", "no"] {
+        let _: String = service.redis(&["CONFIG", "SET", "appendfsync", when]).await;
+        assert_eq!(status().await, 503);
+        let text = readyz(&service).await;
+        assert!(
+            text.contains(&format!(
+                "LIKEWISE_DURABILITY is fsync, but appendfsync is {when}"
+            )),
+            "{text}"
+        );
+    }
+    let _: String = service
+        .redis(&["CONFIG", "SET", "appendfsync", "always"])
+        .await;
+    assert_eq!(status().await, 200);
 }
 
 #[tokio::test]
@@ -131,10 +170,8 @@ async fn a_disk_that_does_not_answer_in_time_leaves_the_outcome_unknown() {
     let answer = service
         .try_change(node, "likeActivity", &ada, &activity, Some("a tap"))
         .await;
-    let outcome = &answer["errors"][0]["extensions"]["outcome"];
-    // Redis may have fsynced on its way, as it does when it rewrites its file.
-    assert!(
-        outcome == "unknown" || answer["data"]["likeActivity"]["liked"] == true,
+    assert_eq!(
+        answer["errors"][0]["extensions"]["outcome"], "unknown",
         "{answer}"
     );
     let _: String = service
