@@ -17,8 +17,10 @@ use crate::fault::point;
 use crate::store::{Error as StoreError, LookQuery, RowsQuery, Store};
 use crate::telemetry;
 
-/// Likers in one page of SQL and one command of Redis, which takes it a millisecond or two.
+/// Likers in one page of SQL.
 const PAGE: usize = 2000;
+/// Likers in one command of Redis, which takes it a millisecond: everybody else waits that long.
+const STAGED: usize = 500;
 /// Rebuilds at once in this process; each reads SQL over a connection of its own.
 const AT_ONCE: usize = 4;
 /// Rebuilds that reads may have waiting. Beyond it reads go on with SQL's answers and start none.
@@ -183,10 +185,12 @@ impl Rebuilder {
             };
             point("rebuild.paged");
             let Some(last) = page.items.last() else { break };
-            if !self.cache.stage(lease, &page.items).await? {
-                return Ok(Rebuilt::Later);
+            for part in page.items.chunks(STAGED) {
+                if !self.cache.stage(lease, part).await? {
+                    return Ok(Rebuilt::Later);
+                }
+                point("rebuild.staged");
             }
-            point("rebuild.staged");
             rows += i64::try_from(page.items.len()).unwrap_or(i64::MAX);
             version = version.max(Some(last.at));
             after = Some(*last);
