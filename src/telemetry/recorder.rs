@@ -21,6 +21,87 @@ const EVENTS: [f64; 10] = [
     1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1_000.0, 3_000.0, 10_000.0, 100_000.0,
 ];
 
+/// What each one counts.
+const COUNTERS: &[(&str, &str)] = &[
+    (CHANGES, "Changes asked for, by operation and result."),
+    (CACHE_READS, "Activities looked up in Redis, by result."),
+    (
+        SQL_BATCHES,
+        "Reads of the database that several requests may have shared, by what was read.",
+    ),
+    (
+        SQL_BATCHED,
+        "Requests that shared those reads, by what was read.",
+    ),
+    (REBUILDS, "Rebuilds of sets, by result."),
+    (
+        COUNT_DRIFTS,
+        "Activities whose like_count was not the number of their rows.",
+    ),
+    (EVENTS_PERSISTED, "Events persisted to the database."),
+    (WORKER_FAILURES, "Batches that failed and are tried again."),
+    (DEAD_LETTERS, "Events set aside, by reason."),
+    (
+        DOUBTS,
+        "Times that a partition's sets were dropped because Redis came back older than the database.",
+    ),
+    (HTTP_REQUESTS, "Requests over HTTP, by path and status."),
+    (
+        RATE_LIMITED,
+        "Requests refused because their sender did too much of late.",
+    ),
+    (
+        REQUESTS_REFUSED,
+        "Requests refused for asking too much, by the limit that they passed.",
+    ),
+    (LIVE_MESSAGES, "Results sent to subscribers, by transport."),
+    (
+        LIVE_RELINKS,
+        "Times that the link on which Redis tells of changes broke.",
+    ),
+];
+const GAUGES: &[(&str, Unit, &str)] = &[
+    (
+        BACKLOG,
+        Unit::Count,
+        "Events not yet persisted, in the partitions of this process.",
+    ),
+    (
+        OLDEST_EVENT_SECONDS,
+        Unit::Seconds,
+        "Age of the oldest event not yet persisted.",
+    ),
+    (HTTP_CONNECTIONS, Unit::Count, "Connections over HTTP."),
+    (
+        DURABILITY,
+        Unit::Count,
+        "When likes are acknowledged: in Redis (aof) or on its disk (fsync).",
+    ),
+    (SOCKETS, Unit::Count, "WebSockets that are open."),
+    (
+        LIVE_WATCHERS,
+        Unit::Count,
+        "Subscriptions that watch activities.",
+    ),
+];
+const HISTOGRAMS: &[(&str, Unit, &str)] = &[
+    (
+        REBUILD_SECONDS,
+        Unit::Seconds,
+        "Time that a rebuild of a set took.",
+    ),
+    (
+        BATCH_EVENTS,
+        Unit::Count,
+        "Events in a batch of the worker.",
+    ),
+    (
+        HTTP_SECONDS,
+        Unit::Seconds,
+        "Time until the answer to a request, by path.",
+    ),
+];
+
 /// The process' collector of metrics, made when first asked for. Metrics are global by their nature.
 ///
 /// # Errors
@@ -41,110 +122,15 @@ pub fn recorder() -> Result<PrometheusHandle, BuildError> {
 }
 
 fn describe() {
-    describe_counter!(
-        CHANGES,
-        Unit::Count,
-        "Changes asked for, by operation and result."
-    );
-    describe_counter!(
-        CACHE_READS,
-        Unit::Count,
-        "Activities looked up in Redis, by result."
-    );
-    describe_counter!(
-        SQL_BATCHES,
-        Unit::Count,
-        "Reads of the database that several requests may have shared, by what was read."
-    );
-    describe_counter!(
-        SQL_BATCHED,
-        Unit::Count,
-        "Requests that shared those reads, by what was read."
-    );
-    describe_counter!(REBUILDS, Unit::Count, "Rebuilds of sets, by result.");
-    describe_histogram!(
-        REBUILD_SECONDS,
-        Unit::Seconds,
-        "Time that a rebuild of a set took."
-    );
-    describe_counter!(
-        COUNT_DRIFTS,
-        Unit::Count,
-        "Activities whose like_count was not the number of their rows."
-    );
-    describe_counter!(
-        EVENTS_PERSISTED,
-        Unit::Count,
-        "Events persisted to the database."
-    );
-    describe_histogram!(
-        BATCH_EVENTS,
-        Unit::Count,
-        "Events in a batch of the worker."
-    );
-    describe_counter!(
-        WORKER_FAILURES,
-        Unit::Count,
-        "Batches that failed and are tried again."
-    );
-    describe_gauge!(
-        BACKLOG,
-        Unit::Count,
-        "Events not yet persisted, in the partitions of this process."
-    );
-    describe_gauge!(
-        OLDEST_EVENT_SECONDS,
-        Unit::Seconds,
-        "Age of the oldest event not yet persisted."
-    );
-    describe_counter!(DEAD_LETTERS, Unit::Count, "Events set aside, by reason.");
-    describe_counter!(
-        DOUBTS,
-        Unit::Count,
-        "Times that a partition's sets were dropped because Redis came back older than the database."
-    );
-    describe_gauge!(HTTP_CONNECTIONS, Unit::Count, "Connections over HTTP.");
-    describe_gauge!(
-        DURABILITY,
-        Unit::Count,
-        "When likes are acknowledged: in Redis (aof) or on its disk (fsync)."
-    );
-    describe_counter!(
-        HTTP_REQUESTS,
-        Unit::Count,
-        "Requests over HTTP, by path and status."
-    );
-    describe_counter!(
-        RATE_LIMITED,
-        Unit::Count,
-        "Requests refused because their sender did too much of late."
-    );
-    describe_counter!(
-        REQUESTS_REFUSED,
-        Unit::Count,
-        "Requests refused for asking too much, by the limit that they passed."
-    );
-    describe_histogram!(
-        HTTP_SECONDS,
-        Unit::Seconds,
-        "Time until the answer to a request, by path."
-    );
-    describe_gauge!(SOCKETS, Unit::Count, "WebSockets that are open.");
-    describe_gauge!(
-        LIVE_WATCHERS,
-        Unit::Count,
-        "Subscriptions that watch activities."
-    );
-    describe_counter!(
-        LIVE_MESSAGES,
-        Unit::Count,
-        "Results sent to subscribers, by transport."
-    );
-    describe_counter!(
-        LIVE_RELINKS,
-        Unit::Count,
-        "Times that the link on which Redis tells of changes broke."
-    );
+    for (name, text) in COUNTERS {
+        describe_counter!(*name, Unit::Count, *text);
+    }
+    for (name, unit, text) in GAUGES {
+        describe_gauge!(*name, *unit, *text);
+    }
+    for (name, unit, text) in HISTOGRAMS {
+        describe_histogram!(*name, *unit, *text);
+    }
 }
 
 #[cfg(test)]
