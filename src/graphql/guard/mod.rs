@@ -38,7 +38,7 @@ const INTROSPECTION: usize = 150_000;
 const INTROSPECTION_WEIGHT: usize = 20;
 /// What of the parser's explanation is passed on; it quotes the document.
 const EXPLANATION_CHARS: usize = 200;
-/// Names in logs are cut here.
+/// Names in logs and errors are cut here.
 const LONGEST_NAME: usize = 64;
 
 /// A request that may be executed.
@@ -76,14 +76,18 @@ pub fn prepare(
     let document = parse_query(&text).map_err(|error| syntax(&error))?;
     let mut sizes = Sizes::new(&document, &variables);
     let (operations, fragments) = sizes.measure()?;
-    let survey = sizes.survey;
+    let (survey, unused) = (sizes.survey, sizes.unused);
     check_document(&operations, &fragments, limits)?;
+    if let Some((name, at)) = unused {
+        let text = format!("The fragment {} is never used.", cut(name));
+        return Err(Error::bad_document(text, Some(at)));
+    }
 
     let wanted = operation_name.as_deref();
     let (at, name, operation) = operation::selected(&document, wanted)?;
     operation::check_variables(operation, &variables)?;
     let kind = operation.ty;
-    let name = name.map(|name| name.chars().take(LONGEST_NAME).collect());
+    let name = name.map(|name| cut(name));
     let cost = check_operation(operations[at], kind, limits)?;
     let shape = Shape::of(&document, wanted);
     let mut request = Request::new(text).variables(variables);
@@ -99,6 +103,10 @@ pub fn prepare(
         shape,
         most_errors: limits.max_errors,
     })
+}
+
+fn cut(name: &str) -> String {
+    name.chars().take(LONGEST_NAME).collect()
 }
 
 /// What all of a document has to keep to: validation looks at all of it.

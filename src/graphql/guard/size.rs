@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use async_graphql::parser::types::{ExecutableDocument, Field, Selection, SelectionSet};
-use async_graphql::{Name, Positioned, Variables};
+use async_graphql::{Name, Pos, Positioned, Variables};
 
 use super::arguments::items;
 use super::limit::{Excess, Limit};
@@ -55,6 +55,8 @@ pub struct Sizes<'a> {
     known: HashMap<&'a Name, Option<Size>>,
     /// What was seen of likes on the way.
     pub survey: Survey,
+    /// The first fragment that no operation uses.
+    pub unused: Option<(&'a Name, Pos)>,
 }
 
 impl<'a> Sizes<'a> {
@@ -64,6 +66,7 @@ impl<'a> Sizes<'a> {
             variables,
             known: HashMap::new(),
             survey: Survey::default(),
+            unused: None,
         }
     }
 
@@ -82,6 +85,10 @@ impl<'a> Sizes<'a> {
             Ok(size)
         });
         let operations = operations.collect::<Result<_, _>>()?;
+        let unused = document.fragments.iter();
+        let unused = unused.filter(|(name, _)| !self.known.contains_key(name));
+        let unused = unused.map(|(name, fragment)| (name, fragment.pos));
+        self.unused = unused.min_by_key(|(_, pos)| *pos);
         let names = document.fragments.keys();
         let fragments = names.map(|name| self.of_fragment(name, 0));
         let fragments = fragments.collect::<Result<_, _>>()?;

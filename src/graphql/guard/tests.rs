@@ -17,8 +17,18 @@ fn limits(arguments: &[&str]) -> Limits {
 }
 
 fn prepared(text: &str) -> Result<Prepared> {
+    prepared_as(text, None)
+}
+
+fn prepared_as(text: &str, operation: Option<&str>) -> Result<Prepared> {
     let variables = Variables::from_value(value!({ "n": 100 }));
-    prepare(text.to_owned(), None, variables, &limits(&[]))
+    let operation = operation.map(ToOwned::to_owned);
+    prepare(text.to_owned(), operation, variables, &limits(&[]))
+}
+
+/// What clients read.
+fn message(error: &Error) -> String {
+    async_graphql::Error::from(error.clone()).message
 }
 
 fn cost(text: &str) -> Cost {
@@ -169,4 +179,33 @@ fn a_syntax_error_is_explained_without_quoting_the_document() {
     assert!(error.message.starts_with(begin), "{}", error.message);
     assert!(!error.message.contains("activity"));
     assert_eq!(error.locations.len(), 1);
+}
+
+#[test]
+fn fragments_that_no_operation_uses_are_refused_before_validation() {
+    for (text, first) in [
+        ("{ viewer { id } } fragment A on User { id }", Some("A")),
+        ("{ viewer { ...A } } fragment A on User { id }", None),
+        // Used by each other does not count, nor does the order in which they stand.
+        (
+            "fragment B on User { ...A } { viewer { id } } fragment A on User { id }",
+            Some("B"),
+        ),
+        (
+            "{ viewer { ...B } } fragment A on User { id } fragment B on User { ...A }",
+            None,
+        ),
+    ] {
+        let error = prepared(text).err().map(|error| message(&error));
+        let expected = first.map(|name| format!("The fragment {name} is never used."));
+        assert_eq!(error, expected, "{text}");
+    }
+    let other = "query A { viewer { ...F } } query B { __typename } fragment F on User { id }";
+    assert!(prepared_as(other, Some("B")).is_ok());
+    let long = format!(
+        "{{ __typename }} fragment {} on User {{ id }}",
+        "F".repeat(9_000)
+    );
+    let error = message(&prepared(&long).unwrap_err());
+    assert!(error.len() < 200, "{error}");
 }
