@@ -1,14 +1,15 @@
 //! What every request passes on its way in, whatever way it comes: over HTTP, a socket or a stream of events.
 
+use async_graphql::{Value, Variables};
+
 use super::documents::{Documents, Keep};
 use super::error::{Error, Result};
 use super::guard::{self, Prepared};
 use crate::config::Limits;
 use crate::domain::{Caller, Cost};
 use crate::rates::Rates;
-use async_graphql::Variables;
 
-/// So many bytes of a document are as much work as one value of an answer.
+/// So many bytes of a document and its variables are as much work as one value of an answer.
 const BYTES_A_VALUE: usize = 20;
 
 /// What a client wants executed.
@@ -22,6 +23,30 @@ pub struct Asked {
     pub variables: Variables,
     /// The SHA-256 of the document in hexadecimal digits, or the id of a trusted one.
     pub hash: Option<String>,
+}
+
+impl Asked {
+    /// About as many as it was sent in.
+    fn bytes(&self) -> usize {
+        let variables = self.variables.iter();
+        let variables: usize = variables
+            .map(|(name, value)| name.len() + bytes(value))
+            .sum();
+        self.query.as_ref().map_or(0, String::len) + variables
+    }
+}
+
+fn bytes(value: &Value) -> usize {
+    // What separates it from the next one.
+    1 + match value {
+        Value::String(text) => text.len() + 2,
+        Value::List(values) => values.iter().map(bytes).sum(),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(name, value)| name.len() + bytes(value))
+            .sum(),
+        _ => 4,
+    }
 }
 
 /// Finds documents, measures them, and charges who sends them. One for a process.
@@ -52,9 +77,8 @@ impl Gate {
     /// `BAD_USER_INPUT`, with `extensions.limit` where there is too much of something; `RATE_LIMITED`;
     /// `PERSISTED_QUERY_NOT_FOUND`; `FORBIDDEN` where only trusted documents are executed and this is none.
     pub async fn prepare(&self, caller: &Caller, asked: Asked) -> Result<Prepared> {
-        let bytes = asked.query.as_ref().map_or(0, String::len);
         let fee = Cost {
-            reads: 1 + bytes / BYTES_A_VALUE,
+            reads: 1 + asked.bytes() / BYTES_A_VALUE,
             changes: 0,
         };
         let taken = self.rates.take_here(caller, fee);

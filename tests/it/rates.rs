@@ -163,6 +163,22 @@ async fn behind_a_proxy_each_address_has_an_allowance_of_its_own() {
 }
 
 #[tokio::test]
+async fn variables_are_paid_for_also_where_nothing_uses_them() {
+    let service = start_reading(&[]).await;
+    let variables = json!({ "unused": { "list": vec!["a"; 40_000] } });
+    let body = json!({ "query": "{ __typename }", "variables": variables });
+    let mut codes = Vec::new();
+    for _ in 0..20 {
+        let answer = service.send(&service.node, None, body.clone()).await;
+        codes.push(code(&answer).to_owned());
+    }
+    assert_eq!(
+        (codes[0].as_str(), codes[19].as_str()),
+        ("", "RATE_LIMITED")
+    );
+}
+
+#[tokio::test]
 async fn without_a_proxy_nobody_gets_an_allowance_by_a_header() {
     let service = start_reading(&[]).await;
     for number in 1..100 {
