@@ -50,11 +50,17 @@ impl Report<'_> {
                 let _ = writeln!(text, "\n{}: {}", kind.name(), violation.text);
             }
         }
-        let Arguments { seconds, .. } = self.arguments;
-        let seed = self.seed;
+        let Arguments {
+            seconds,
+            clients,
+            activities,
+            rate,
+            ..
+        } = self.arguments;
+        let (fsync, seed) = (self.arguments.fsync.name(), self.seed);
         let _ = writeln!(
             text,
-            "seed {seed} replays this schedule: make faults SIZE={seconds} SEED={seed}"
+            "seed {seed} replays this: make faults SIZE={seconds} SEED={seed} ARGS='--clients {clients} --activities {activities} --rate {rate} --fsync {fsync}'"
         );
         text
     }
