@@ -5,6 +5,7 @@ use async_graphql::{Value, Variables};
 use super::documents::{Documents, Keep};
 use super::error::{Error, Result};
 use super::guard::{self, Prepared};
+use super::lane::Lane;
 use crate::config::Limits;
 use crate::domain::{Caller, Cost};
 use crate::rates::Rates;
@@ -54,6 +55,7 @@ pub struct Gate {
     limits: Limits,
     rates: Rates,
     documents: Documents,
+    lane: Lane,
 }
 
 impl Gate {
@@ -63,6 +65,7 @@ impl Gate {
             limits,
             rates,
             documents,
+            lane: Lane::new(),
         }
     }
 
@@ -71,21 +74,30 @@ impl Gate {
         &self.limits
     }
 
+    /// Where large requests are read and validated.
+    pub fn lane(&self) -> &Lane {
+        &self.lane
+    }
+
     /// Sees that a request may be executed. After this comes `graphql::execute`, and nothing else.
     ///
     /// # Errors
     /// `BAD_USER_INPUT`, with `extensions.limit` where there is too much of something; `RATE_LIMITED`;
     /// `PERSISTED_QUERY_NOT_FOUND`; `FORBIDDEN` where only trusted documents are executed and this is none.
     pub async fn prepare(&self, caller: &Caller, asked: Asked) -> Result<Prepared> {
+        let bytes = asked.bytes();
         let fee = Cost {
-            reads: 1 + asked.bytes() / BYTES_A_VALUE,
+            reads: 1 + bytes / BYTES_A_VALUE,
             changes: 0,
         };
         let taken = self.rates.take_here(caller, fee);
         taken.map_err(Error::rate_limited)?;
         let (text, keep) = self.documents.find(asked.query, asked.hash.as_deref())?;
-        let mut prepared =
-            guard::prepare(text, asked.operation_name, asked.variables, &self.limits)?;
+        let bytes = bytes.max(text.len());
+        let (operation, variables) = (asked.operation_name, asked.variables);
+        let prepare = || guard::prepare(text, operation, variables, &self.limits);
+        let mut prepared = self.lane.run(bytes, prepare).await?;
+        prepared.bytes = bytes;
         let taken = self.rates.take(caller, prepared.cost).await;
         taken.map_err(Error::rate_limited)?;
         prepared.keep = keep;

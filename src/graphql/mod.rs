@@ -15,6 +15,7 @@ mod event;
 mod gate;
 mod guard;
 mod id;
+mod lane;
 mod likers;
 mod loaders;
 mod mutation;
@@ -43,6 +44,7 @@ pub use documents::Documents;
 pub use error::{Code, Error};
 pub use gate::{Asked, Gate};
 pub use guard::{Excess, Limit, Prepared};
+pub use lane::Lane;
 
 /// The schema with what it needs to answer.
 #[derive(Clone)]

@@ -78,7 +78,7 @@ pub(super) async fn post(State(service): State<Arc<Service>>, request: Request) 
         OperationType::Subscription,
     ];
     let (parts, body) = request.into_parts();
-    let read = request::from_body(&parts.headers, body, service.gate.limits().max_body);
+    let read = request::from_body(&parts.headers, body, &service.gate);
     answer(&service, &parts, &allowed, read).await
 }
 
@@ -170,8 +170,9 @@ async fn execute(
     identity: Option<Identity>,
     mut prepared: Prepared,
 ) -> Executed {
-    let keep = prepared.keep.take();
-    let executed = (service.execute)(identity, prepared).await;
+    let (keep, bytes) = (prepared.keep.take(), prepared.bytes);
+    let execution = (service.execute)(identity, prepared);
+    let executed = service.gate.lane().begin(bytes, execution).await;
     if was_executed(&executed) {
         service.gate.keep(keep);
     }
@@ -185,7 +186,14 @@ pub(super) fn results(
     prepared: Prepared,
 ) -> BoxStream<'static, Executed> {
     if prepared.kind == OperationType::Subscription {
-        return (service.subscribe)(identity, prepared);
+        let bytes = prepared.bytes;
+        let mut events = (service.subscribe)(identity, prepared);
+        let service = Arc::clone(service);
+        let begun = async move {
+            let first = service.gate.lane().begin(bytes, events.next()).await;
+            stream::iter(first).chain(events)
+        };
+        return stream::once(begun).flatten().boxed();
     }
     let service = Arc::clone(service);
     let executed = async move {

@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, Uri};
 use serde_json::{Map, Value};
 
 use super::error::Failure;
-use crate::graphql::Asked;
+use crate::graphql::{Asked, Gate};
 
 /// From the query string, where `variables` and `extensions` are JSON in parameters of their own.
 pub(super) fn from_query(uri: &Uri) -> Result<Asked, Failure> {
@@ -34,8 +34,9 @@ pub(super) fn from_query(uri: &Uri) -> Result<Asked, Failure> {
 pub(super) async fn from_body(
     headers: &HeaderMap,
     body: Body,
-    most: usize,
+    gate: &Gate,
 ) -> Result<Asked, Failure> {
+    let most = gate.limits().max_body;
     if !is_json(headers) || headers.contains_key(CONTENT_ENCODING) {
         return Err(Failure::unsupported_media_type());
     }
@@ -47,7 +48,12 @@ pub(super) async fn from_body(
     let bytes = to_bytes(body, most)
         .await
         .map_err(|error| unreadable(&error, most))?;
-    let value = serde_json::from_slice(&bytes)
+    let read = || from_json(&bytes);
+    gate.lane().run(bytes.len(), read).await
+}
+
+fn from_json(bytes: &[u8]) -> Result<Asked, Failure> {
+    let value = serde_json::from_slice(bytes)
         .map_err(|error| Failure::bad_input(format!("The body is not JSON: {error}.")))?;
     match value {
         Value::Object(fields) => from_fields(fields),

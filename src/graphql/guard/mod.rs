@@ -52,6 +52,8 @@ pub struct Prepared {
     pub name: Option<String>,
     /// What it will cost.
     pub cost: Cost,
+    /// How large it is, with its variables; what validation takes goes by this.
+    pub bytes: usize,
     /// To be kept once it has turned out to be valid.
     pub keep: Option<Keep>,
     pub(super) survey: Survey,
@@ -90,6 +92,7 @@ pub fn prepare(
     let name = name.map(|name| cut(name));
     let cost = check_operation(operations[at], kind, limits)?;
     let shape = Shape::of(&document, wanted);
+    let bytes = text.len();
     let mut request = Request::new(text).variables(variables);
     request.operation_name = operation_name;
     request.set_parsed_query(document);
@@ -98,6 +101,7 @@ pub fn prepare(
         kind,
         name,
         cost,
+        bytes,
         keep: None,
         survey,
         shape,
