@@ -113,10 +113,10 @@ impl Setup {
         } else if waits_for_fsync && self.fsyncs.is_none() {
             warnings.push("LIKEWISE_DURABILITY is fsync, and Redis does not tell its appendfsync: make sure that it is always, or a power cut may lose likes that were acknowledged".to_owned());
         }
-        if !self.frees_at_once.is_empty() {
+        let names = self.frees_at_once.join(" and ");
+        if let Some(are) = ["is", "are"].get(self.frees_at_once.len().wrapping_sub(1)) {
             warnings.push(format!(
-                "{} no: Redis stops while it frees a set that expires or is evicted, a third of a second for a million likers; use yes",
-                self.frees_at_once.iter().map(|name| format!("{name} is")).collect::<Vec<_>>().join(" and ")
+                "{names} {are} no: Redis stops while it frees a set that expires or is evicted, a third of a second for a million likers; use yes"
             ));
         }
         warnings
