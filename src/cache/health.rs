@@ -116,7 +116,7 @@ impl Setup {
         let names = self.frees_at_once.join(" and ");
         if let Some(are) = ["is", "are"].get(self.frees_at_once.len().wrapping_sub(1)) {
             warnings.push(format!(
-                "{names} {are} no: Redis stops while it frees a set that expires or is evicted, a third of a second for a million likers; use yes"
+                "{names} {are} no: Redis stops while it frees a set that expires or is evicted, a sixth of a second for a million likers; use yes"
             ));
         }
         warnings
