@@ -99,6 +99,16 @@ fn main() {
         sql_hot.rate,
     );
     ratio(
+        "CPU of the database a toggle: SQL alone / likewise, over all",
+        sql_spread.cpu[2],
+        spread.cpu[2],
+    );
+    ratio(
+        "CPU of the database a toggle: SQL alone / likewise, on one",
+        sql_hot.cpu[2],
+        hot.cpu[2],
+    );
+    ratio(
         "toggles a second: one hot activity / over all",
         hot.rate,
         spread.rate,
