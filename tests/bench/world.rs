@@ -36,7 +36,14 @@ pub struct World {
 impl World {
     pub fn start(size: &[String]) -> Self {
         let mut folder = tempfile::Builder::new();
-        let redis = Redis::start_with(&["--appendonly", "yes"]);
+        let redis = Redis::start_with(&[
+            "--appendonly",
+            "yes",
+            "--lazyfree-lazy-expire",
+            "yes",
+            "--lazyfree-lazy-eviction",
+            "yes",
+        ]);
         let postgres =
             Postgres::start(&["shared_buffers=256MB", "fsync=on", "full_page_writes=on"]);
         let database = postgres.url("postgres");
