@@ -50,6 +50,17 @@ struct Ask<K, V> {
     answer: oneshot::Sender<Answer<K, V>>,
 }
 
+impl<K, V> Ask<K, V> {
+    fn tell(self, answer: Answer<K, V>) {
+        // Who has gone meanwhile needs no answer.
+        drop(self.answer.send(answer));
+    }
+}
+
+fn is_about_a_row(error: &store::Error) -> bool {
+    matches!(error, store::Error::Corrupt { .. })
+}
+
 impl<A, K, V> Clone for Gather<A, K, V> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
@@ -119,23 +130,30 @@ where
     /// Answers everybody in a lane, until nobody waits.
     async fn answer(&self, alike: A) {
         while let Some(asks) = self.next(alike) {
-            let keys: HashSet<K> = asks
-                .iter()
-                .flat_map(|ask| ask.keys.iter().copied())
-                .collect();
-            counter!(telemetry::SQL_BATCHES, "of" => self.0.name).increment(1);
             counter!(telemetry::SQL_BATCHED, "of" => self.0.name).increment(asks.len() as u64);
-            let read = (self.0.read)(alike, keys.into_iter().collect());
-            // A panic is logged where it happens, and strikes only those whom this batch was for.
-            let Ok(found) = AssertUnwindSafe(read).catch_unwind().await else {
-                continue;
-            };
-            let answer = found.map(Arc::new).map_err(Arc::new);
-            for ask in asks {
-                // Who has gone meanwhile needs no answer.
-                drop(ask.answer.send(answer.clone()));
+            match self.read(alike, &asks).await {
+                // A row is to blame, which is not the fault of those who did not ask for it.
+                Some(Err(error)) if is_about_a_row(&error) => {
+                    for ask in asks {
+                        if let Some(answer) = self.read(alike, std::slice::from_ref(&ask)).await {
+                            ask.tell(answer);
+                        }
+                    }
+                }
+                Some(answer) => asks.into_iter().for_each(|ask| ask.tell(answer.clone())),
+                None => {}
             }
         }
+    }
+
+    /// Reads for some in one go; None where that panics, which is logged there and strikes only these.
+    async fn read(&self, alike: A, asks: &[Ask<K, V>]) -> Option<Answer<K, V>> {
+        let keys = asks.iter().flat_map(|ask| ask.keys.iter().copied());
+        let keys: HashSet<K> = keys.collect();
+        counter!(telemetry::SQL_BATCHES, "of" => self.0.name).increment(1);
+        let read = (self.0.read)(alike, keys.into_iter().collect());
+        let found = AssertUnwindSafe(read).catch_unwind().await.ok()?;
+        Some(found.map(Arc::new).map_err(Arc::new))
     }
 
     /// Those who share the next batch; None, and the lane is left, if nobody waits.
@@ -161,164 +179,4 @@ where
 }
 
 #[cfg(test)]
-mod tests {
-    use futures::future::join_all;
-    use tokio::sync::Semaphore;
-    use tokio::task::JoinHandle;
-
-    use super::*;
-
-    /// Reads that wait until they are let go; a key is found with the number of the read. Read 0 of lane 13 panics.
-    struct Reads {
-        gather: Gather<u8, u32, usize>,
-        begun: Arc<Mutex<Vec<Vec<u32>>>>,
-        go: Arc<Semaphore>,
-    }
-
-    impl Reads {
-        fn new() -> Self {
-            let begun: Arc<Mutex<Vec<Vec<u32>>>> = Arc::default();
-            let go = Arc::new(Semaphore::new(0));
-            let (noted, gate) = (Arc::clone(&begun), Arc::clone(&go));
-            let read = move |alike: u8, mut keys: Vec<u32>| {
-                keys.sort_unstable();
-                let number = {
-                    let mut noted = noted.lock().unwrap();
-                    noted.push(keys.clone());
-                    noted.len() - 1
-                };
-                let gate = Arc::clone(&gate);
-                async move {
-                    gate.acquire().await.unwrap().forget();
-                    assert!(alike != 13 || number > 0, "unlucky");
-                    match alike {
-                        7 => Err(store::Error::Unmigrated("on purpose".to_owned())),
-                        _ => Ok(keys.into_iter().map(|key| (key, number)).collect()),
-                    }
-                }
-            };
-            Self {
-                gather: Gather::new("tests", TaskTracker::new(), read),
-                begun,
-                go,
-            }
-        }
-
-        /// Has been asked, and a read has begun if it may.
-        async fn ask(&self, alike: u8, keys: &[u32]) -> JoinHandle<Result<Found<u32, usize>>> {
-            let (gather, keys) = (self.gather.clone(), keys.to_vec());
-            let asked = tokio::spawn(async move { gather.get(alike, &keys).await });
-            self.settle().await;
-            asked
-        }
-
-        async fn ask_each(
-            &self,
-            alike: u8,
-            lists: &[&[u32]],
-        ) -> Vec<JoinHandle<Result<Found<u32, usize>>>> {
-            let mut asked = Vec::new();
-            for keys in lists {
-                asked.push(self.ask(alike, keys).await);
-            }
-            asked
-        }
-
-        /// Lets everybody do what they can.
-        async fn settle(&self) -> Vec<Vec<u32>> {
-            for _ in 0..100 {
-                tokio::task::yield_now().await;
-            }
-            self.begun.lock().unwrap().clone()
-        }
-    }
-
-    #[tokio::test]
-    async fn whoever_comes_meanwhile_shares_the_next_read() {
-        let reads = Reads::new();
-        let mut asks = Vec::new();
-        for key in 0..10 {
-            asks.push(reads.ask(0, &[key, 100]).await);
-        }
-        let begun = reads.settle().await;
-        assert_eq!(begun, [[0, 100], [1, 100]], "two at once");
-        reads.go.add_permits(100);
-        let answers = join_all(asks).await.into_iter();
-        let answers: Vec<_> = answers.map(|answer| answer.unwrap().unwrap()).collect();
-        let begun = reads.settle().await;
-        assert_eq!(begun[2..], [[2, 3, 4, 5, 6, 7, 8, 9, 100]]);
-        assert_eq!(answers[0], HashMap::from([(0, 0), (100, 0)]));
-        assert_eq!(answers[9], HashMap::from([(9, 2), (100, 2)]));
-        assert!(reads.gather.0.lanes.lock().unwrap().is_empty());
-    }
-
-    #[tokio::test]
-    async fn what_is_asked_differently_is_read_apart() {
-        let reads = Reads::new();
-        let asks = [
-            reads.ask(1, &[1]).await,
-            reads.ask(2, &[1]).await,
-            reads.ask(3, &[1]).await,
-        ];
-        assert_eq!(reads.settle().await.len(), 3);
-        reads.go.add_permits(3);
-        assert!(
-            join_all(asks)
-                .await
-                .into_iter()
-                .all(|it| it.unwrap().is_ok())
-        );
-    }
-
-    #[tokio::test]
-    async fn who_goes_away_takes_nobody_along() {
-        let reads = Reads::new();
-        let mut asks = reads.ask_each(0, &[&[1], &[2], &[3]]).await;
-        assert_eq!(reads.settle().await.len(), 2);
-        asks[0].abort();
-        asks[1].abort();
-        reads.go.add_permits(3);
-        let third = asks.remove(2).await.unwrap().unwrap();
-        assert_eq!(third, HashMap::from([(3, 2)]));
-    }
-
-    #[tokio::test]
-    async fn a_failure_strikes_all_who_share_it_and_no_later_one() {
-        let reads = Reads::new();
-        let asks = reads.ask_each(7, &[&[1], &[2], &[3], &[4]]).await;
-        reads.go.add_permits(100);
-        for answer in join_all(asks).await {
-            assert!(matches!(answer.unwrap(), Err(Error::Internal(_))));
-        }
-        assert!(reads.gather.0.lanes.lock().unwrap().is_empty());
-    }
-
-    #[tokio::test]
-    async fn a_panic_strikes_only_those_it_was_for() {
-        let reads = Reads::new();
-        reads.go.add_permits(100);
-        let answer = reads.ask(13, &[1]).await.await.unwrap();
-        assert!(matches!(answer, Err(Error::Internal(_))));
-        let answer = reads.ask(13, &[1]).await.await.unwrap().unwrap();
-        assert_eq!(answer, HashMap::from([(1, 1)]));
-    }
-
-    #[tokio::test]
-    async fn a_large_batch_takes_no_more() {
-        let reads = Reads::new();
-        let large: Vec<u32> = (0..5_000).collect();
-        let asks = reads
-            .ask_each(0, &[&[1], &[2], &large, &[6_000], &[7_000]])
-            .await;
-        reads.go.add_permits(100);
-        assert!(
-            join_all(asks)
-                .await
-                .into_iter()
-                .all(|it| it.unwrap().is_ok())
-        );
-        let begun = reads.settle().await;
-        let sizes: Vec<_> = begun.iter().map(Vec::len).collect();
-        assert_eq!(sizes, [1, 1, 5_000, 2]);
-    }
-}
+mod tests;
