@@ -65,7 +65,7 @@ impl Gate {
             limits,
             rates,
             documents,
-            lane: Lane::new(),
+            lane: Lane::default(),
         }
     }
 

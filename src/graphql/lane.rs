@@ -19,13 +19,15 @@ const LARGE: usize = 2048;
 /// Where large requests wait for each other.
 pub struct Lane(Semaphore);
 
-impl Lane {
+impl Default for Lane {
     /// Room for half the processors.
-    pub fn new() -> Self {
+    fn default() -> Self {
         let processors = available_parallelism().map_or(1, NonZeroUsize::get);
         Self(Semaphore::new(processors.div_ceil(2)))
     }
+}
 
+impl Lane {
     /// Does something that takes as long as so many bytes are.
     pub async fn run<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
         if bytes < LARGE {
@@ -115,7 +117,7 @@ mod tests {
 
     #[tokio::test]
     async fn with_one_thread_it_is_done_right_here() {
-        let lane = Lane::new();
+        let lane = Lane::default();
         assert_eq!(lane.run(LARGE, || 1).await, 1);
         assert_eq!(lane.begin(LARGE, async { 2 }).await, 2);
     }

@@ -89,7 +89,7 @@ pub fn prepare(
     let (at, name, operation) = operation::selected(&document, wanted)?;
     operation::check_variables(operation, &variables)?;
     let kind = operation.ty;
-    let name = name.map(|name| cut(name));
+    let name = name.map(cut);
     let cost = check_operation(operations[at], kind, limits)?;
     let shape = Shape::of(&document, wanted);
     let bytes = text.len();
