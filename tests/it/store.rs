@@ -66,6 +66,7 @@ conformance! {
         of_two_workers_at_the_same_checkpoint_exactly_one_commits,
         two_partitions_write_the_same_activities_without_a_deadlock,
         likes_of_what_is_gone_are_set_aside_and_the_rest_persists,
+        what_goes_while_a_batch_is_written_is_set_aside_too,
         the_newest_change_never_falls,
         keys_above_2_to_the_53_and_times_to_the_microsecond_are_kept,
         checkpoints_are_compared_to_the_last_digit,

@@ -148,6 +148,30 @@ pub async fn likes_of_what_is_gone_are_set_aside_and_the_rest_persists(world: &W
     assert_eq!(world.state(activity, Some(a)).await.rank, Some(1));
 }
 
+pub async fn what_goes_while_a_batch_is_written_is_set_aside_too(world: &World) {
+    let [a, b] = world.users().await;
+    let (activity, other) = (world.activity().await, world.activity().await);
+    let (going_user, going_activity) = (
+        format!("DELETE FROM users WHERE id = {b}"),
+        format!("DELETE FROM activities WHERE id = {other}"),
+    );
+    for (statement, event, reason) in [
+        (going_user, Like(activity, b, 1), "user_gone"),
+        (going_activity, Like(other, a, 2), "activity_gone"),
+    ] {
+        let likes = batch(checkpoint(world).await, &[event, Like(activity, a, 3)]);
+        let persisted = world.store.persist(&likes);
+        let Persisted::Committed { set_aside, .. } =
+            world.before_commit(&statement, persisted).await.unwrap()
+        else {
+            panic!("fenced");
+        };
+        let reasons: Vec<_> = set_aside.iter().map(|letter| letter.reason).collect();
+        assert_eq!(reasons, [reason]);
+        assert_eq!(world.count(activity).await, 1);
+    }
+}
+
 pub async fn the_newest_change_never_falls(world: &World) {
     let [a, b] = world.users().await;
     let activity = world.activity().await;

@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt;
 use likewise::domain::{
     ActivityId, DeadLetter, EventId, Identity, LikeState, Liker, Look, NewActivity, Page,
     Partition, Partitions, Slice, Take, Timestamp, UserId,
 };
 use likewise::store::{Batch, LookQuery, Options, Persisted, RowsQuery, Store, Write, open};
-use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, SqliteConnection};
 use tempfile::TempDir;
+use tokio::time::sleep;
 
 use crate::servers::{empty_database, migrated_database};
 
@@ -177,6 +179,30 @@ impl World {
             Kind::Sqlite => {
                 let mut connection = SqliteConnection::connect(&self.address).await.unwrap();
                 statement.execute(&mut connection).await.unwrap();
+            }
+        }
+    }
+
+    /// Does something while what a statement did behind the store's back is not committed yet.
+    pub async fn before_commit<T>(&self, statement: &str, something: impl Future<Output = T>) -> T {
+        let (begin, commit) = (format!("BEGIN; {statement}"), "COMMIT");
+        let late = sleep(Duration::from_millis(300));
+        match self.kind {
+            Kind::Postgres => {
+                let mut connection = PgConnection::connect(&self.address).await.unwrap();
+                connection.execute(AssertSqlSafe(begin)).await.unwrap();
+                let (done, committed) =
+                    tokio::join!(something, late.then(|()| connection.execute(commit)));
+                committed.unwrap();
+                done
+            }
+            Kind::Sqlite => {
+                let mut connection = SqliteConnection::connect(&self.address).await.unwrap();
+                connection.execute(AssertSqlSafe(begin)).await.unwrap();
+                let (done, committed) =
+                    tokio::join!(something, late.then(|()| connection.execute(commit)));
+                committed.unwrap();
+                done
             }
         }
     }
