@@ -2,6 +2,7 @@
 
 mod activities;
 mod admin;
+mod behind;
 mod likes;
 mod persist;
 mod users;
