@@ -76,8 +76,10 @@ impl Cache {
         let config: redis::RedisResult<HashMap<String, String>> =
             config.query_async(&mut connection).await;
         let mut config = config.unwrap_or_default();
-        let mut frees_at_once = FREEING.to_vec();
-        frees_at_once.retain(|name| config.get(*name).is_some_and(|it| it == "no"));
+        let frees_at_once = FREEING.into_iter();
+        let frees_at_once =
+            frees_at_once.filter(|name| config.get(*name).is_some_and(|it| it == "no"));
+        let frees_at_once = frees_at_once.collect();
         Ok(Setup {
             version: parts.next().zip(parts.next()),
             policy: info.get("maxmemory_policy").unwrap_or_default(),
@@ -113,8 +115,13 @@ impl Setup {
         } else if waits_for_fsync && self.fsyncs.is_none() {
             warnings.push("LIKEWISE_DURABILITY is fsync, and Redis does not tell its appendfsync: make sure that it is always, or a power cut may lose likes that were acknowledged".to_owned());
         }
-        let names = self.frees_at_once.join(" and ");
-        if let Some(are) = ["is", "are"].get(self.frees_at_once.len().wrapping_sub(1)) {
+        if !self.frees_at_once.is_empty() {
+            let names = self.frees_at_once.join(" and ");
+            let are = if self.frees_at_once.len() == 1 {
+                "is"
+            } else {
+                "are"
+            };
             warnings.push(format!(
                 "{names} {are} no: Redis stops while it frees a set that expires or is evicted, a sixth of a second for a million likers; use yes"
             ));

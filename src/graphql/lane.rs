@@ -30,18 +30,14 @@ impl Default for Lane {
 impl Lane {
     /// Does something that takes as long as so many bytes are.
     pub async fn run<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
-        if bytes < LARGE {
-            return work();
-        }
-        // Never closed; if it were, work would go on without it.
-        let _turn = self.0.acquire().await;
-        apart(work)
+        self.begin(bytes, async move { work() }).await
     }
 
     /// Awaits a future that takes as long as so many bytes are before it awaits anything itself.
     pub async fn begin<F: Future>(&self, bytes: usize, future: F) -> F::Output {
         let mut future = pin!(future);
         if bytes >= LARGE {
+            // Never closed; if it were, work would go on without it.
             let turn = self.0.acquire().await;
             let first = poll_fn(|context| Poll::Ready(apart(|| future.as_mut().poll(context))));
             if let Poll::Ready(output) = first.await {

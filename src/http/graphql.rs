@@ -185,17 +185,16 @@ pub(super) fn results(
     identity: Option<Identity>,
     prepared: Prepared,
 ) -> BoxStream<'static, Executed> {
+    let service = Arc::clone(service);
     if prepared.kind == OperationType::Subscription {
         let bytes = prepared.bytes;
         let mut events = (service.subscribe)(identity, prepared);
-        let service = Arc::clone(service);
         let begun = async move {
             let first = service.gate.lane().begin(bytes, events.next()).await;
             stream::iter(first).chain(events)
         };
         return stream::once(begun).flatten().boxed();
     }
-    let service = Arc::clone(service);
     let executed = async move {
         let execution = execute(&service, identity, prepared);
         let executed = timeout(service.request_timeout, execution).await;

@@ -44,10 +44,13 @@ impl Likes {
     /// # Errors
     /// `Unavailable` when SQL is away.
     pub async fn users(&self, ids: &[UserId]) -> Result<HashMap<UserId, User>> {
-        let read = async |ids: Vec<UserId>| self.sql.users.get((), &ids).await;
         match &self.rows {
-            Some(rows) => rows.users.get(ids, read).await,
-            None => read(ids.to_vec()).await,
+            Some(rows) => {
+                rows.users
+                    .get(ids, async |ids| self.sql.users.get((), &ids).await)
+                    .await
+            }
+            None => self.sql.users.get((), ids).await,
         }
     }
 
@@ -56,10 +59,13 @@ impl Likes {
     /// # Errors
     /// `Unavailable` when SQL is away.
     pub async fn activities(&self, ids: &[ActivityId]) -> Result<HashMap<ActivityId, Activity>> {
-        let read = async |ids: Vec<ActivityId>| self.sql.activities.get((), &ids).await;
         match &self.rows {
-            Some(rows) => rows.activities.get(ids, read).await,
-            None => read(ids.to_vec()).await,
+            Some(rows) => {
+                rows.activities
+                    .get(ids, async |ids| self.sql.activities.get((), &ids).await)
+                    .await
+            }
+            None => self.sql.activities.get((), ids).await,
         }
     }
 

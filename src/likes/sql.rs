@@ -1,6 +1,8 @@
 //! What requests ask SQL for, whoever asks at the same moment together.
 
 use std::collections::{HashMap, HashSet};
+use std::future::Future;
+use std::hash::Hash;
 use std::sync::Arc;
 
 use tokio_util::task::TaskTracker;
@@ -28,39 +30,45 @@ pub struct Sql {
 impl Sql {
     /// Reads from this store, in tasks that are tracked.
     pub fn new(store: &Arc<dyn Store>, tasks: &TaskTracker) -> Self {
-        let share = || (Arc::clone(store), tasks.clone());
-        let ((looks, likers), (users, activities)) = ((share(), share()), (share(), share()));
         Self {
-            looks: Gather::new("looks", looks.1, move |look, keys| {
-                let store = Arc::clone(&looks.0);
-                async move { read_looks(&*store, look, &keys).await }
+            looks: gather(store, tasks, "looks", |store, look, seen| async move {
+                read_looks(&*store, look, &seen).await
             }),
-            likers: Gather::new("likers", likers.1, move |page, activities: Vec<_>| {
-                let store = Arc::clone(&likers.0);
-                async move {
-                    let rows = RowsQuery {
-                        activities: &activities,
-                        ..RowsQuery::default()
-                    };
-                    Ok(store.likers(&rows, &page).await?.found)
-                }
+            likers: gather(store, tasks, "likers", |store, page, ids| async move {
+                let rows = RowsQuery {
+                    activities: &ids,
+                    ..RowsQuery::default()
+                };
+                Ok(store.likers(&rows, &page).await?.found)
             }),
-            users: Gather::new("users", users.1, move |(), ids: Vec<_>| {
-                let store = Arc::clone(&users.0);
-                async move {
-                    let rows = store.users(&ids).await?.into_iter();
-                    Ok(rows.map(|row| (row.id, row)).collect())
-                }
+            users: gather(store, tasks, "users", |store, (), ids| async move {
+                let rows = store.users(&ids).await?.into_iter();
+                Ok(rows.map(|row| (row.id, row)).collect())
             }),
-            activities: Gather::new("activities", activities.1, move |(), ids: Vec<_>| {
-                let store = Arc::clone(&activities.0);
-                async move {
-                    let rows = store.activities(&ids).await?.into_iter();
-                    Ok(rows.map(|row| (row.id, row)).collect())
-                }
+            activities: gather(store, tasks, "activities", |store, (), ids| async move {
+                let rows = store.activities(&ids).await?.into_iter();
+                Ok(rows.map(|row| (row.id, row)).collect())
             }),
         }
     }
+}
+
+/// Reads of one kind from a store, shared.
+fn gather<A, K, V, F>(
+    store: &Arc<dyn Store>,
+    tasks: &TaskTracker,
+    name: &'static str,
+    read: impl Fn(Arc<dyn Store>, A, Vec<K>) -> F + Send + Sync + 'static,
+) -> Gather<A, K, V>
+where
+    A: Copy + Eq + Hash + Send + 'static,
+    K: Copy + Eq + Hash + Send + Sync + 'static,
+    V: Clone + Send + Sync + 'static,
+    F: Future<Output = Result<HashMap<K, V>>> + Send + 'static,
+{
+    let store = Arc::clone(store);
+    let read = move |alike, keys| read(Arc::clone(&store), alike, keys);
+    Gather::new(name, tasks.clone(), read)
 }
 
 async fn read_looks(
